@@ -25,6 +25,7 @@ const notQuick = [
   "ors-clients",
   "real-checkpoint",
   "remote-environments",
+  "round-trip",
   "serve-model",
   "served-model",
   "skyrl",

@@ -138,7 +138,7 @@ describe("a model with one set of weights", () => {
     expect(episodes).toContain("An expert edited your code");
   });
 
-  test.each(sampleOf(places, 2))("%s can be trained further, and can be a partner", async (_, model) => {
+  test.each(sampleOf(places, 3))("%s can be trained further, and can be a partner", async (_, model) => {
     const output = newName();
     const whole = ["--set", "model.adapter={type: lora}"];
     await run("train", "-c", "lora.yaml", "--set", `model.path=${model}`, ...whole, "-o", output);

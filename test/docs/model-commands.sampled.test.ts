@@ -220,7 +220,7 @@ const ofOneModel = run.filter((command) => isSlowTier || !ofTeams.includes(comma
 
 describe.each(Object.entries(kinds))("with the output of %s", (kind, trained) => {
   test.each(
-    sampleOf(kind === "a team" ? ofTeams : ofOneModel, 2).map(
+    sampleOf(kind === "a team" ? ofTeams : ofOneModel, 4).map(
       (command) => [`${command.place}: ${command.text}`, command] as const,
     ),
   )("%s", async (__, command) => {

@@ -61,6 +61,7 @@ export type Runner =
 export const slowDocuments: readonly string[] = [
   "docs/checkpoints.md",
   "docs/evaluate.md",
+  "docs/planning.md",
   "docs/recipes.md",
   "docs/round-trip.md",
   "docs/training.md",

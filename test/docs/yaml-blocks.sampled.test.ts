@@ -112,7 +112,7 @@ describe("the configs of the documents", () => {
     }
   });
 
-  it.each(sampleOf(unstaged, 4))("%s trains", async (_, block) => {
+  it.each(sampleOf(unstaged, 8))("%s trains", async (_, block) => {
     const { environment, ...rest } = base;
     const practised = "environments" in block ? {} : { environment };
     await using server = await chatServer(() => completion(verdict));

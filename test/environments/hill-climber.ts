@@ -10,7 +10,7 @@ import { isSlowTier } from "../tier.ts";
 const defaultEpisodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? 2_000);
 
 /** The number for files of which the slow tier climbs at full length. */
-export const sampledEpisodes: number = isSlowTier ? defaultEpisodes : Math.ceil(defaultEpisodes / 4);
+export const sampledEpisodes: number = isSlowTier ? defaultEpisodes : Math.ceil(defaultEpisodes / 8);
 
 /** The result of a blind climb. */
 export interface Climb {

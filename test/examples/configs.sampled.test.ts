@@ -98,7 +98,7 @@ it.each(files)("%s loads, with the steps of the published run", async (file) => 
   if (epochs !== undefined) expect(steps).toBe(Math.floor((epochs * tasks!) / batchSize));
 });
 
-it.each(sampleOf(files, 5))("%s trains a step", async (file) => {
+it.each(sampleOf(files, 8))("%s trains a step", async (file) => {
   await using run = await trainOneStep({ config: join(folder, file), hub, set: await tiny(file) });
   expect(run.output).toMatch(/\nstep 1\/1 /);
 });

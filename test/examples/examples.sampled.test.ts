@@ -297,7 +297,7 @@ describe("the configs", () => {
     expect(stages.length).toBeGreaterThan(0);
   });
 
-  it.each(sampleOf(Object.entries(configs), 5))("%s trains", async (file, set) => {
+  it.each(sampleOf(Object.entries(configs), 8))("%s trains", async (file, set) => {
     await using run = await trainOneStep({ config: exampleFile(file), hub, set });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(run.output).toMatch(/\nmodel: /);

@@ -86,14 +86,17 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
   test.each(sandboxes)("agrees with gradeCode in $name", async ({ open, missing, name }) => {
     if (missing !== undefined) return console.log(`${name} is left out: ${missing}`);
     await using sandbox = await open({ workers });
+    // In the quick run, each of them has a half if there are two.
+    const share = sandboxes.filter((each) => each.missing === undefined).map((each) => each.name);
+    const cases = [...mutants.entries()].filter(([i]) => !quick || i % share.length === share.indexOf(name));
     const ours = await Promise.all(
-      mutants.map(({ task_id, completion }) => passes({ sandbox, row: rows.get(task_id)!, completion, seconds: 2 })),
+      cases.map(([, { task_id, completion }]) => passes({ sandbox, row: rows.get(task_id)!, completion, seconds: 2 })),
     );
     const different: string[] = [];
     const counts = { passed: 0, failed: 0 };
-    for (const [i, { task_id, completion, change }] of mutants.entries()) {
+    for (const [place, [i, { task_id, completion, change }]] of cases.entries()) {
       const row = rows.get(task_id)!;
-      let [our, their] = [ours[i]!, theirs[i]!];
+      let [our, their] = [ours[place]!, theirs[i]!];
       if (our !== (their === "passed")) {
         // On a busy machine, a limit may have been reached. Both run again with ten times as much.
         our = await passes({ sandbox, row, completion, seconds: 20 });
@@ -106,26 +109,28 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
       if (our === (their === "passed")) continue;
       different.push(`${task_id} ${change}: the harness says "${their}", we say ${our ? "passed" : "failed"}`);
     }
-    console.log(`${name}: ${mutants.length} verdicts, ${JSON.stringify(counts)}`);
+    console.log(`${name}: ${cases.length} verdicts, ${JSON.stringify(counts)}`);
     expect(different).toEqual([]);
   });
 
-  test.each(
-    quick ? sandboxes.slice(-1) : sandboxes,
-  )("has an example whose pass@1 is the same in $name, to the last digit", async (backend) => {
-    if (backend.missing !== undefined) return console.log(`${backend.name} is left out: ${backend.missing}`);
-    const [row] = await readRows("humaneval-example-problem.jsonl");
-    const samples = await readRows("humaneval-example-samples.jsonl");
-    await using sandbox = await backend.open({ workers });
-    const ours = await Promise.all(
-      samples.map(({ completion }) => passes({ sandbox, row: row!, completion, seconds: 1 })),
-    );
-    const checks = samples.map(({ task_id, completion }) => ({ task_id, completion }));
-    const theirResults = await checkByHumanEval({ environment, problems: [row!], checks, timeout: 3, workers: 1 });
-    expect(ours).toEqual(theirResults.map((result) => result === "passed"));
-    const correct = ours.filter((passed) => passed).length;
-    expect(String(estimatePassAtK({ samples: samples.length, correct, k: 1 }))).toBe("0.4999999999999999");
-  });
+  // The full tier has the example with Python in a sandbox, and the harness's result as a number.
+  test.skipIf(quick).each(sandboxes)(
+    "has an example whose pass@1 is the same in $name, to the last digit",
+    async (backend) => {
+      if (backend.missing !== undefined) return console.log(`${backend.name} is left out: ${backend.missing}`);
+      const [row] = await readRows("humaneval-example-problem.jsonl");
+      const samples = await readRows("humaneval-example-samples.jsonl");
+      await using sandbox = await backend.open({ workers });
+      const ours = await Promise.all(
+        samples.map(({ completion }) => passes({ sandbox, row: row!, completion, seconds: 1 })),
+      );
+      const checks = samples.map(({ task_id, completion }) => ({ task_id, completion }));
+      const theirResults = await checkByHumanEval({ environment, problems: [row!], checks, timeout: 3, workers: 1 });
+      expect(ours).toEqual(theirResults.map((result) => result === "passed"));
+      const correct = ours.filter((passed) => passed).length;
+      expect(String(estimatePassAtK({ samples: samples.length, correct, k: 1 }))).toBe("0.4999999999999999");
+    },
+  );
 });
 
 test("estimates pass@k like we do, to the last digit", async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
+import type { Json } from "../../src/contract/json.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { AdamParams } from "../../trainers/backend/training-backend.ts";
 import { runPython } from "./python.ts";
@@ -134,6 +135,8 @@ export interface AdapterToMake {
   /** 0 by default. */
   readonly dropout?: number;
   readonly seed: number;
+  /** Other settings of peft's LoraConfig. */
+  readonly more?: Readonly<Record<string, Json>>;
 }
 
 /** Writes adapters by peft's save_pretrained. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import type { Json } from "../../src/contract/json.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
-import { runPython } from "./python.ts";
+import { runPython, startPython } from "./python.ts";
 import { interopEnvironment, providePythonEnvironment } from "./python-environment.ts";
 import { provideSmolLM2 } from "./smollm2.ts";
 import { makeCorpus } from "./texts.ts";
@@ -33,7 +33,11 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   const environment = process.env.LYCEUM_INTEROP_VENV || (await providePythonEnvironment(interopEnvironment));
   const smollm2 = await provideSmolLM2(environment);
   const folder = await mkdtemp(join(tmpdir(), "lyceum-interop-"));
-  const tearDown = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const server = await startPython(environment);
+  const tearDown = async (): Promise<void> => {
+    await server[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  };
   try {
     const tokenizers = await runPython<Record<string, string>>({
       environment,

@@ -4,6 +4,7 @@ import { ownerLabel } from "../../sandbox/docker/container.ts";
 import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docker-javascript-sandbox.ts";
 import { currentOwner } from "../../sandbox/docker/owner.ts";
 import { createSandbox } from "../../sandbox/index.ts";
+import { sampleOf } from "../tier.ts";
 import { describeSandbox } from "./describe-sandbox.ts";
 import { missingRequirement } from "./docker-javascript.ts";
 import { describeAdversaries } from "./isolated-vm-adversaries.ts";
@@ -13,7 +14,7 @@ const name = "docker (javascript)";
 const open = createDockerJavaScriptSandbox;
 const missing = await missingRequirement();
 
-describeSandbox({ name, open, languages: ["javascript", "typescript"], missing });
+describeSandbox({ name, open, languages: sampleOf(["javascript", "typescript"] as const, 2), missing });
 describeAdversaries({ name, engine: 1, open, pids: async () => (await containers()).map(({ pid }) => pid), missing });
 
 describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {

@@ -8,7 +8,7 @@ import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";
 /** Hostile JavaScript, run against a sandbox with one worker and one spare on this machine. */
 export function describeAdversaries(options: {
   readonly name: string;
-  /** The number of this sandbox among the two that run these tests, from 0. They share the cases in the fast tier. */
+  /** The number of this sandbox among the two that run these tests, from 0. They have a third of the cases each in the full tier. */
   readonly engine: 0 | 1;
   readonly open: (options: { readonly workers: number; readonly spares: number }) => Promise<Sandbox> | Sandbox;
   /** Returns the ids of the worker processes. */
@@ -17,7 +17,7 @@ export function describeAdversaries(options: {
   readonly missing?: string | undefined;
 }): void {
   const { name, engine, open, pids, missing } = options;
-  const share = <T>(cases: readonly T[]): T[] => shareOf(cases, { engine, of: 2 });
+  const share = <T>(cases: readonly T[]): T[] => shareOf(cases, { engine, of: 3 });
   const title = missing === undefined ? name : `${name} (skipped: ${missing})`;
   describe.skipIf(missing !== undefined)(title, () => {
     const workers = 1;

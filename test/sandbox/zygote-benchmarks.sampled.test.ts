@@ -18,7 +18,7 @@ const unable = [17, 48, 84];
 
 describe.each(zygoteBackends)("$name", (backend) => {
   const { open, missing } = backend;
-  const share = <T>(cases: readonly T[]): T[] => shareOf(cases, { engine: zygoteBackends.indexOf(backend), of: 2 });
+  const share = <T>(cases: readonly T[]): T[] => shareOf(cases, { engine: zygoteBackends.indexOf(backend), of: 8 });
   const skipped = missing !== undefined || noBenchmarkData !== undefined;
 
   test.skipIf(skipped)(`every solution of MBPP passes ${noBenchmarkData ?? ""}`, async () => {

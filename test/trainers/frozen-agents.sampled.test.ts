@@ -155,7 +155,7 @@ describe("a frozen agent", () => {
     expect(found).toEqual(await run(withoutTokens));
   });
 
-  it.each(sampleOf(cases, 4))("does not stop the other from learning, except with a broken part: $name", async ({
+  it.each(sampleOf(cases, 6))("does not stop the other from learning, except with a broken part: $name", async ({
     entry,
   }) => {
     expect(await gain(entry)).toBeGreaterThan(0.3);
@@ -164,7 +164,7 @@ describe("a frozen agent", () => {
     expect(await gain(entry, [spoiled])).toBeLessThan(0.1);
   });
 
-  it.each(sampleOf(cases, 3))("leaves the other's weights the same after a resume: $name", async ({ entry }) => {
+  it.each(sampleOf(cases, 5))("leaves the other's weights the same after a resume: $name", async ({ entry }) => {
     const settings = config({
       algorithm: { id: entry.id, ...entry.settings },
       checkpoint: { every: 1 },

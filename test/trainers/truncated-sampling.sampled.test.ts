@@ -121,7 +121,7 @@ describe("training on samples of top-k, top-p and min-p", () => {
   });
 
   const forms = practised.map((entry) => ({ name: name(entry), entry }));
-  it.each(sampleOf(forms, 4))("has ratios of 1 in $name", async ({ entry }) => {
+  it.each(sampleOf(forms, 6))("has ratios of 1 in $name", async ({ entry }) => {
     const { id, settings, environment } = entry;
     const options = {
       environment: environment(),

@@ -152,8 +152,8 @@ describe("conversations that continue what was read before", () => {
   const others = Object.entries(decoderConfigs).filter(([name]) => !name.includes("window"));
 
   it.each([
-    ...sampleOf(windowed, 2),
-    ...sampleOf(others, 3),
+    ...sampleOf(windowed, 4),
+    ...sampleOf(others, 5),
   ])("are the same as without, except for rounding: %s", async (_, source) => {
     await using model = openModel(source);
     const total = { read: 0, reused: 0 };

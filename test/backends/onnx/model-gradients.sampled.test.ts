@@ -169,7 +169,7 @@ describe("the gradient of a whole model agrees with finite differences", () => {
     await expectExactGradients({ config: tied, terms, adapter: lora });
   });
 
-  it.each(sampleOf(Object.entries(decoderConfigs), 3))("of %s, full and LoRA", async (_, config) => {
+  it.each(sampleOf(Object.entries(decoderConfigs), 4))("of %s, full and LoRA", async (_, config) => {
     await expectExactGradients({ config, terms: everything });
     // In one batch there are more tokens than inputs or outputs, so adapters are added to the weights. In small batches
     // they are not.
@@ -177,7 +177,7 @@ describe("the gradient of a whole model agrees with finite differences", () => {
     await expectExactGradients({ config, terms: everything, adapter: lora, maxTokens: 10 });
   });
 
-  it.each(sampleOf(Object.entries(termLists), 2))("of %s on supports", async (_, terms) => {
+  it.each(sampleOf(Object.entries(termLists), 3))("of %s on supports", async (_, terms) => {
     await expectExactGradients({ config: tied, terms, truncated: true });
     await expectExactGradients({ config: tied, terms, adapter: lora, truncated: true, logitsPerChunk: 150 });
   });

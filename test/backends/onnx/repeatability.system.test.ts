@@ -27,10 +27,10 @@ describe("training in a separate process", () => {
   }
 
   it("ends with the same bits each time, also after a stop and a resume", async () => {
-    const whole = await train("whole", { first: 1, last: 4 });
-    expect(await train("again", { first: 1, last: 4 })).toBe(whole);
-    const half = await train("half", { first: 1, last: 2 });
+    const whole = await train("whole", { first: 1, last: 2 });
+    expect(await train("again", { first: 1, last: 2 })).toBe(whole);
+    const half = await train("half", { first: 1, last: 1 });
     expect(half).not.toBe(whole);
-    expect(await train("resumed", { first: 3, last: 4, resumed: "half" })).toBe(whole);
+    expect(await train("resumed", { first: 2, last: 2, resumed: "half" })).toBe(whole);
   });
 });

@@ -133,7 +133,7 @@ describe("sampling with a cache", () => {
   const kinds: Record<string, TrainableSpec> = { full: { type: "full" }, LoRA: lora, frozen: { type: "frozen" } };
 
   it.each(
-    sampleOf(Object.entries(decoderConfigs), 3),
+    sampleOf(Object.entries(decoderConfigs), 5),
   )("gives the results of a pass without one: %s", async (_, config) => {
     // Few rows and many rows use different graphs.
     for (const [trainable, batchSize] of Object.values(kinds).flatMap((kind) => [
@@ -175,7 +175,7 @@ describe("sampling with a cache", () => {
   });
 
   it.each(
-    sampleOf(Object.entries(decoderConfigs), 3),
+    sampleOf(Object.entries(decoderConfigs), 5),
   )("gives the same results if rows share prompts: %s", async (_, config) => {
     const random = createRandom(5);
     for (const [batchSize, groups] of [

@@ -125,7 +125,7 @@ describe("a pass that shares prefixes equals passes of its sequences alone", () 
     }),
   });
 
-  it.each(sampleOf(Object.entries(decoderConfigs), 4))("of %s", async (_, config) => {
+  it.each(sampleOf(Object.entries(decoderConfigs), 6))("of %s", async (_, config) => {
     await fc.assert(
       fc.asyncProperty(drawn, async ({ tree, terms, adapter, truncated, layout }) => {
         await using model = new ModelUnderTest(config, adapter);

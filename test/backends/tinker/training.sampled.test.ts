@@ -55,7 +55,7 @@ describe("each algorithm of the catalogue", () => {
     expect(new Set(cases.map(({ id }) => id))).toEqual(ids);
   });
 
-  it.each(sampleOf(cases, 4))("$name trains, or the error names what to do", async ({
+  it.each(sampleOf(cases, 6))("$name trains, or the error names what to do", async ({
     id,
     settings = {},
     environment,

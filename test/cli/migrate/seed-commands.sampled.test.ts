@@ -218,7 +218,7 @@ describe("command lines of LLM_Collaboration_with_MARL, with lyceum train instea
     expect((await loadStages({ path, overrides, catalog }))[0]!.config).toMatchObject(expected as object);
   });
 
-  it.each(sampleOf(lines, 4))("python .../%s trains with the migrated config", async (line, _, steps = 1) => {
+  it.each(sampleOf(lines, 8))("python .../%s trains with the migrated config", async (line, _, steps = 1) => {
     const { args, path } = await migrated(line);
     const { set, numEpochs } = await parsed(args);
     const epochs = numEpochs === undefined ? [] : [`magrpo.num_train_epochs=${numEpochs}`];

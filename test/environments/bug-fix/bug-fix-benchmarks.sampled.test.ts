@@ -50,22 +50,22 @@ describe.skipIf(noBenchmarkData)("bugs in published solutions", () => {
   afterAll(() => sandbox?.[Symbol.asyncDispose]());
 
   it("are repaired by the solutions: HumanEval", async () => {
-    const every = isSlowTier ? 1 : 3;
+    const every = isSlowTier ? 1 : 6;
     const earned = await play(humaneval, { every });
     expect(earned).toHaveLength(Math.ceil(164 / every));
     expect(earned.filter(({ value }) => value < 1)).toEqual([]);
   });
 
   it("are repaired by the solutions: MBPP, with three mistakes", async () => {
-    const earned = await play({ ...mbpp, mutations: 3 }, { every: 9 });
-    expect(earned).toHaveLength(42);
+    const earned = await play({ ...mbpp, mutations: 3 }, { every: isSlowTier ? 9 : 18 });
+    expect(earned).toHaveLength(isSlowTier ? 42 : 21);
     expect(earned.filter(({ value }) => value < 1)).toEqual([]);
   });
 
   it("are not repaired by the unchanged program", async () => {
     for (const { value } of [
-      ...(await play(humaneval, { policy: unchanged, every: 4 })),
-      ...(await play(mbpp, { policy: unchanged, every: 9 })),
+      ...(await play(humaneval, { policy: unchanged, every: isSlowTier ? 4 : 8 })),
+      ...(await play(mbpp, { policy: unchanged, every: isSlowTier ? 9 : 18 })),
     ]) {
       expect(value).toBe(0);
     }
@@ -80,7 +80,8 @@ describe.skipIf(noBenchmarkData)("bugs in published solutions", () => {
         return block(mutations.length === 0 ? "" : mutated(program, [createRandom(seed + attempt).pick(mutations)]));
       });
     const attempts: (readonly { readonly value: number }[])[] = [];
-    for (const attempt of [0, 1, 2]) attempts.push(await play(humaneval, { policy: climber(attempt), every: 6 }));
+    for (const attempt of [0, 1, 2])
+      attempts.push(await play(humaneval, { policy: climber(attempt), every: isSlowTier ? 6 : 12 }));
     const best = attempts[0]!.map((_, i) => Math.max(...attempts.map((values) => values[i]!.value)));
     const mean = best.reduce((sum, value) => sum + value, 0) / best.length;
     expect(mean).toBeLessThan(0.3);

@@ -15,7 +15,7 @@ const bodies = [
   "return\tself.__dict__.get('items',[])",
   "raise\tValueError",
 ];
-const episodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? 100);
+const episodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? (isSlowTier ? 100 : 60));
 
 test.skipIf(noBenchmarkData !== undefined)(
   `a blind climb over classes completes none, and passes few tests ${noBenchmarkData ?? ""}`,

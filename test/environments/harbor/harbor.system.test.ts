@@ -36,12 +36,11 @@ const judge = "printf '#!/bin/sh\\necho 1 > /logs/verifier/reward.txt; echo 42'"
 /** Ways to a reward without the answer, as commands of the agent. */
 const attacks: Readonly<Record<string, string>> = {
   "a background process": "(while :; do mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; done) & true",
-  "a replaced shell": `${judge} > /tmp/b; chmod 755 /tmp/b; mv /tmp/b /bin/bash`,
-  "a replaced program": "printf '#!/bin/sh\\necho 42' > /tmp/c; chmod 755 /tmp/c; mv /tmp/c /bin/cat",
+  "a replaced shell and a replaced program": `${judge} > /tmp/b; chmod 755 /tmp/b; cp /tmp/b /tmp/c; mv /tmp/c /bin/cat; mv /tmp/b /bin/bash`,
   "a link for the folder": "mkdir -p /logs /app/v; ln -s /app/v /logs/verifier; echo 1 > /app/v/reward.json",
   "a link for the logs": "mkdir -p /app/v/verifier; ln -s /app/v /logs; echo 1 > /app/v/verifier/reward.json",
-  "a reward beforehand": "mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.json",
-  "a start file": "echo 'echo 1 > /logs/verifier/reward.json' > /root/.bashrc; cp /root/.bashrc /root/.profile",
+  "a reward beforehand and a start file":
+    "mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.json; echo 'echo 1 > /logs/verifier/reward.json' > /root/.bashrc; cp /root/.bashrc /root/.profile",
   "a link for the tests": "ln -s /app /tests",
 };
 
@@ -104,14 +103,10 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
 
   test("an agent cannot replace programs of the verifier or of the tests in a folder of the image's PATH", async () => {
     const files = { "environment/Dockerfile": "FROM lyceum-shell\nENV PATH=/app/bin:/usr/bin:/bin\n" };
-    const programs = ["bash", "chmod", "rm", "cat"];
-    const rewards = await Promise.all(
-      programs.map((program) => {
-        const place = `mkdir -p /app/bin; ${judge} > /app/p; /bin/chmod 755 /app/p; /bin/mv /app/p /app/bin/${program}`;
-        return rewardOf([place], files);
-      }),
-    );
-    expect(rewards).toMatchObject(programs.map(() => ({ status: "scored", value: 0 })));
+    const place = (program: string): string => `; /bin/cp /app/p /app/bin/${program}`;
+    const replaced = `mkdir -p /app/bin; ${judge} > /app/p; /bin/chmod 755 /app/p`;
+    const reward = await rewardOf([replaced + ["bash", "chmod", "rm", "cat"].map(place).join("")], files);
+    expect(reward).toMatchObject({ status: "scored", value: 0 });
   });
 
   test.each([
@@ -127,7 +122,11 @@ describe.skipIf(missing !== undefined)(`Harbor tasks ${missing ?? ""}`, { timeou
   });
 
   test("the limits stop commands, tests and files, and count as the agent's failures", async () => {
+    const warning = vi.spyOn(process, "emitWarning").mockReturnValue();
     const slow = await play(["sleep 60", solved], {}, { commandSeconds: 1 });
+    // Of artifacts that are not kept: there are none.
+    expect(warning).not.toHaveBeenCalled();
+    warning.mockRestore();
     expect(slow.agents.agent!.reward).toMatchObject({ value: 1 });
     expect(JSON.stringify(slow)).toContain("took too long");
     const [endless, large, late] = await Promise.all([
@@ -212,9 +211,6 @@ mkdir -p /logs/artifacts/of; echo tests > /logs/artifacts/of/tests.txt
       const unkept = await play(commands, { "tests/test.sh": tests });
       expect(JSON.stringify(unkept)).toContain("not kept: set the option artifacts");
       expect(warning).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("/logs/artifacts"), expect.anything());
-      warning.mockClear();
-      await play([solved]);
-      expect(warning).not.toHaveBeenCalled();
       warning.mockRestore();
     });
 

@@ -1,6 +1,7 @@
 """Write LoRA adapters by peft, with both halves random and not zero.
 
-Request: {"adapters": [{"checkpoint", "folder", "rank", "alpha", "targets": [name], "dropout", "seed"}]}.
+Request: {"adapters": [{"checkpoint", "folder", "rank", "alpha", "targets": [name], "dropout", "seed",
+"more"?}]}, where "more" has other settings of LoraConfig.
 Response: {folder: parameter count}.
 """
 
@@ -19,6 +20,7 @@ def make(request: dict) -> dict:
             lora_dropout=wanted.get("dropout", 0),
             target_modules=wanted["targets"],
             task_type="CAUSAL_LM",
+            **wanted.get("more", {}),
         )
         model = get_peft_model(load_model(wanted["checkpoint"]), config)
         generator = torch.Generator().manual_seed(wanted["seed"])

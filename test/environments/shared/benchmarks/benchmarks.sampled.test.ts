@@ -11,6 +11,7 @@ import { rolloutEpisode } from "../../../../src/core/rollout/rollout-episode.ts"
 import { evaluate } from "../../../../src/evaluation/evaluate.ts";
 import { temporaryFolder } from "../../../temporary-folder.ts";
 import { sampleOf } from "../../../tier.ts";
+import { pythonSandbox } from "../../python-sandbox.ts";
 
 function named(name: string): Benchmark {
   return benchmarks.get(name);
@@ -95,7 +96,11 @@ describe("code benchmarks with other options", () => {
         [right, 1],
         [half, 0],
       ] as const) {
-        const environment = await benchmark.open({ set: { path, reward }, format: "chat", shots: 0 });
+        const environment = await benchmark.open({
+          set: { path, reward, sandbox: pythonSandbox },
+          format: "chat",
+          shots: 0,
+        });
         const folder = temporaryFolder();
         const policies = scriptedPolicy(({ agent }) => (agent === "aux" ? "def aux(x):\n    return x" : answer));
         const { correct } = benchmark;

@@ -13,6 +13,7 @@ import type { CallTest } from "../../sandbox/grading/test-suite.ts";
 import type { PlainValue } from "../../sandbox/plain-value.ts";
 import { deepEqual } from "../../sandbox/plain-value-deep-equality.ts";
 import { showPlainValue } from "../../sandbox/plain-value-text.ts";
+import { sampleOf } from "../tier.ts";
 import { benchmarkFile, noBenchmarkData } from "./benchmark-data.ts";
 import { pythonValue } from "./plain-value-arbitraries.ts";
 import { type PythonOracle, startPythonOracle } from "./python-oracle.ts";
@@ -368,11 +369,11 @@ def answer(pairs): return [one(*pair) for pair in pairs]`;
       ["HumanEval.jsonl.gz", "mbpp.jsonl", "ClassEval_data.json"].map((name) => readBenchmarkRows(benchmarkFile(name))),
     );
     const fields = ["test", "code", "solution_code", "test_setup_code", "skeleton", "prompt"];
-    const sources = (rows.flat() as Record<string, unknown>[]).flatMap((row) =>
+    const all = (rows.flat() as Record<string, unknown>[]).flatMap((row) =>
       fields.flatMap((field) => (typeof row[field] === "string" ? [row[field]] : [])),
     );
-    expect(sources.length).toBeGreaterThan(2_000);
-    expectSameTree(sources);
+    expect(all.length).toBeGreaterThan(2_000);
+    expectSameTree(sampleOf(all, 4));
   });
 });
 
@@ -549,7 +550,8 @@ def answer(questions): return [one(*question) for question in questions]`;
 
   it.skipIf(noBenchmarkData)("of MBPP have Python's verdicts", async () => {
     const rows = (await readBenchmarkRows(benchmarkFile("mbpp.jsonl"))) as { readonly test_list: string[] }[];
-    const sources = rows.flatMap(({ test_list }) => test_list);
+    const all = rows.flatMap(({ test_list }) => test_list);
+    const sources = sampleOf(all, 4);
     const read = expectSameVerdicts(sources, ({ expected }) => [
       expected,
       { list: [expected] },
@@ -558,7 +560,8 @@ def answer(questions): return [one(*question) for question in questions]`;
       { int: "1" },
       { float: "0.0" },
     ]);
-    expect(read).toBeGreaterThan(2_900);
+    expect(all.length).toBeGreaterThan(2_900);
+    expect(read).toBeGreaterThan(0.97 * sources.length);
   });
 });
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { afterAll } from "vitest";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { createTinkerBackend } from "../../../trainers/backends/tinker/index.ts";
+import { shareOf } from "../../tier.ts";
 import { describeBackend } from "../../trainers/describe-backend.ts";
 import { startTinkerServer } from "./tinker-server.ts";
 import { tinyModel } from "./tiny-model.ts";
@@ -21,13 +22,18 @@ afterAll(async () => {
 
 describeBackend("a server that sums losses", {
   create: () => createTinkerBackend({ url: server.url, times: { delayMs: 1 } }),
-  specs: {
-    lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } },
-    full: { source, trainable: { type: "full" } },
-  },
+  specs: { full: { source, trainable: { type: "full" } } },
+});
+
+// The two servers have a half of the cases of adapters each.
+describeBackend("a server that sums losses, with adapters", {
+  create: () => createTinkerBackend({ url: server.url, times: { delayMs: 1 } }),
+  specs: { lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } } },
+  share: (cases) => shareOf(cases, { engine: 0, of: 2 }),
 });
 
 describeBackend("a server that accepts passes only in the binary encoding, and gets samples at different times", {
   create: () => createTinkerBackend({ url: binary.url, times: { delayMs: 1 } }),
   specs: { lora: { source, trainable: { type: "lora", lora: { rank: 4, seed: 3 } } } },
+  share: (cases) => shareOf(cases, { engine: 1, of: 2 }),
 });

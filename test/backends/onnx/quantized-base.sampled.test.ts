@@ -7,12 +7,14 @@ import type { LoraSpec, Model, ModelSpec, TrainableSpec } from "../../../trainer
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { modelChecksumsFile } from "../../../trainers/model-folders/weights/model-checksums.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
+import { sampleOf, shareOf } from "../../tier.ts";
 import { describeBackend } from "../../trainers/describe-backend.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 import { sharedEngine } from "./shared-engine.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 type Bits = 4 | 8;
+const both: readonly Bits[] = [4, 8];
 
 const engine = (quantize?: Bits, roundInputs?: boolean) =>
   sharedEngine({ device: "cpu", threads: 1, ...(quantize && { quantize }), ...(roundInputs && { roundInputs }) });
@@ -70,13 +72,18 @@ function distance(a: readonly number[], b: readonly number[]): number {
   return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
 }
 
-describe.each(Object.entries(configs))("a quantized base of %s", (_, config) => {
+/** Half of the families with 4 bits, half with 8. The slow tier has all with both. */
+const families = Object.entries(configs).map(
+  ([name, config], index) => [name, config, shareOf(both, { engine: index % 2, of: 2 })] as const,
+);
+
+describe.each(families)("a quantized base of %s", (_, config, choices) => {
   let folder: string;
   beforeAll(async () => {
     folder = await writeModel(config);
   });
 
-  it.each([4, 8] as const)("with %d bits trains as float32 weights with the values of its blocks do", async (bits) => {
+  it.each(choices)("with %d bits trains as float32 weights with the values of its blocks do", async (bits) => {
     const quantized = await open(folder, lora, bits);
     const values = path.join(temporaryFolder(), "values");
     await quantized.export(values, "huggingface", { dtype: "float32" });
@@ -93,9 +100,7 @@ describe.each(Object.entries(configs))("a quantized base of %s", (_, config) => 
     expect(rounding).toBeLessThan(bits === 8 ? 0.3 : 5);
   });
 
-  it.each([
-    4, 8,
-  ] as const)("with %d bits and rounded inputs samples nearly with the exact log-probabilities", async (bits) => {
+  it.each(choices)("with %d bits and rounded inputs samples nearly with the exact log-probabilities", async (bits) => {
     const exported = path.join(temporaryFolder(), "adapter");
     const trained = await open(folder, lora, bits);
     await train(trained, 4);
@@ -129,7 +134,7 @@ describe.each(Object.entries(configs))("a quantized base of %s", (_, config) => 
     await plain.close();
   });
 
-  it.each([4, 8] as const)("with %d bits samples with the log-probabilities that it trains with", async (bits) => {
+  it.each(choices)("with %d bits samples with the log-probabilities that it trains with", async (bits) => {
     const model = await open(folder, lora, bits);
     await train(model, 2);
     const sampler = await model.snapshot();
@@ -244,7 +249,7 @@ describe("the option quantize", () => {
 
 const pretrained = { type: "pretrained", path: await writeModel(tinyConfig) } as const;
 
-for (const quantize of [4, 8] as const) {
+for (const quantize of sampleOf(both, 2)) {
   describeBackend(`embedded engine with ${quantize} bits`, {
     create: () => createOnnxBackend({ device: "cpu", threads: 1, quantize }),
     specs: { lora: { source: pretrained, trainable: { type: "lora", lora: { rank: 4, alpha: 16, seed: 3 } } } },

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
+import { isSlowTier } from "../../tier.ts";
 import { climb } from "../hill-climber.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
@@ -14,7 +15,7 @@ const lines = [
   "\n    if not args[0]:\n        return []",
   "\n    for x in args[0]: pass",
 ];
-const episodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? 300);
+const episodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? (isSlowTier ? 300 : 150));
 
 test.skipIf(noBenchmarkData !== undefined)(
   `a blind climb over programs passes no problem of HumanEval and few tests ${noBenchmarkData ?? ""}`,
@@ -22,7 +23,7 @@ test.skipIf(noBenchmarkData !== undefined)(
     const environment = codeEnvironment({ path: benchmarkFile("HumanEval.jsonl.gz"), sandbox: pythonSandbox });
     const tasks = await environment.tasks("test");
     const reached: number[] = [];
-    for (let index = 0; index < 164; index += 16) {
+    for (let index = 0; index < 164; index += isSlowTier ? 16 : 32) {
       const task = await tasks.get(index);
       const head = `\`\`\`python\ndef ${task.task.entryPoint}(*args):`;
       const starts = lines.map((line) => `${head}${line}\n\`\`\``);
