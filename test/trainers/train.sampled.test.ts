@@ -601,6 +601,24 @@ describe("episodes that cannot be used", () => {
       expect(eventsOf(untrained, "run-end")[0]).toMatchObject({ untrained: true });
     expect(JSON.parse(await checkpointState(output, 1))).toMatchObject({ version: 0, rows: [] });
   });
+
+  it("steps without a gradient train nothing, also if the run is resumed", async () => {
+    const output = temporaryFolder();
+    const backend = changedBackend((model) => ({
+      optimStep: async (...call) => ({ ...(await model.optimStep(...call)), gradientNorm: 0 }),
+    }));
+    const config = letterConfig({ preflight: false, checkpoint: { every: 1 }, training: { steps: 3 } });
+    const stop = new AbortController();
+    await runTraining({
+      ...{ output, config, backend, signal: stop.signal },
+      onEvent: (event) => {
+        if (event.type === "step" && event.step === 2) stop.abort();
+      },
+    });
+    const record = await runTraining({ output, config, backend, resume: true });
+    expect(eventsOf(record, "step")).toHaveLength(1);
+    expect(eventsOf(record, "run-end")[0]).toMatchObject({ reason: "completed", untrained: true });
+  });
 });
 
 /** Returns an event without the fields that differ between runs. */

@@ -22,6 +22,8 @@ export interface CheckpointManifest {
   readonly metrics: Readonly<Record<string, number>>;
   /** True if an evaluation was run after this step. */
   readonly evaluated?: boolean;
+  /** True if a step has changed the weights of a policy. */
+  readonly trained?: boolean;
   /** The length of the trace after this step, in bytes. Absent if the run had no trace. */
   readonly traceLength?: number;
 }
@@ -44,6 +46,7 @@ const schema = z.object({
   config: z.json(),
   metrics: z.record(z.string(), z.number()),
   evaluated: z.boolean().exactOptional(),
+  trained: z.boolean().exactOptional(),
   traceLength: count.exactOptional(),
   models: z.record(z.string(), z.object({ valueHead: z.boolean() })),
   files: fileChecksumsSchema,

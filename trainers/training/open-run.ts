@@ -164,7 +164,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
       evaluated: evaluated ? manifest.step : undefined,
       best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
       warnedOverlong: false,
-      trained: models.some(({ version }) => version > 0),
+      trained: manifest?.trained ?? models.some(({ version }) => version > 0),
       traceLength,
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

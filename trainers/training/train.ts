@@ -253,7 +253,7 @@ function savedText({ checkpoint }: TrainingRun["progress"]): string {
 
 /** Returns the manifest of a checkpoint of the last finished step. */
 function checkpointManifest({ progress, environment, identity }: TrainingRun): CheckpointManifest {
-  const { step, taskCursor, metrics, evaluated, traceLength } = progress;
+  const { step, taskCursor, metrics, evaluated, trained, traceLength } = progress;
   return {
     step,
     taskCursor,
@@ -262,6 +262,7 @@ function checkpointManifest({ progress, environment, identity }: TrainingRun): C
     config: identity,
     metrics,
     evaluated: evaluated === step,
+    trained,
     traceLength,
   };
 }
