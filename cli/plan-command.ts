@@ -15,6 +15,7 @@ import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
+import { firstTasks } from "../trainers/tasks/first-tasks.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
@@ -159,18 +160,21 @@ function hardwareHint(): string {
 }
 
 /**
- * Returns the number of agents, the lengths, the steps and the tasks of an evaluation. Opens the environment only if arguments and config lack one.
+ * Returns the number of agents, the lengths, the steps, and the tasks of an evaluation. Opens the environment only if arguments and config lack one.
  */
 async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
   const { config, environments, algorithms } = run;
   const { promptTokens, completionTokens } = args;
+  // Only plans of the embedded engine have evaluations.
+  const evaluates = (args.device ?? "cpu") === "cpu" && config.backend.type !== "torch";
   const samples = createAlgorithm(config, algorithms).rollout.actor === "policy";
-  const limit = completionUpTo(config.sampling.maxTokens);
+  const { maxTokens } = config.sampling;
+  const limit = completionUpTo(maxTokens);
   const given = completionTokens === undefined ? undefined : exactly(completionTokens);
   const known = promptTokens !== undefined && args.agents !== undefined && (samples || given !== undefined);
   if (known && config.training.steps !== undefined) {
     const lengths = { prompt: exactly(promptTokens), completion: given ?? limit, turns: args.turns ?? 1 };
-    const evaluatedTasks = config.evaluation.split === undefined ? 0 : config.evaluation.limit;
+    const evaluatedTasks = !evaluates || config.evaluation.split === undefined ? 0 : config.evaluation.limit;
     return { agents: args.agents!, lengths, steps: config.training.steps, evaluatedTasks };
   }
   await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
@@ -186,10 +190,12 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
     lengths: {
       prompt: promptTokens === undefined ? measured!.prompt : exactly(promptTokens),
       completion,
+      // A model that learns from demonstrations can give longer answers than they have.
+      evaluated: given ?? { ...completion, high: Math.max(completion.high, maxTokens) },
       turns: args.turns ?? measured?.turns ?? 1,
     },
     steps: await stepsOf(run, environment, signal),
-    evaluatedTasks: await countEvaluatedTasks(config, environment, signal),
+    evaluatedTasks: evaluates ? await countEvaluatedTasks(config, environment, signal) : 0,
   };
 }
 
@@ -200,8 +206,10 @@ async function countEvaluatedTasks(
 ): Promise<number> {
   const { split, limit } = evaluation;
   if (split === undefined) return 0;
-  const { length } = await environment.tasks(split, { signal });
-  return length === "unbounded" ? limit : Math.min(limit, length);
+  const taskset = await environment.tasks(split, { signal });
+  const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
+  if (environment.environmentOf === undefined) return count;
+  return (await firstTasks(taskset, { count, isMixture: true, signal })).length;
 }
 
 function trainedAgents({ spec }: EnvironmentDefinition, { agents }: RunConfig): number {

@@ -79,7 +79,7 @@ function around(model: Policy, name: string, act: (request: ActRequest) => Promi
   return { specificationVersion: "v1", name: `${name} of ${model.name}`, accepts: model.accepts, act };
 }
 
-async function ask(model: Policy, { order: _, previous: __, ...request }: ActRequest): Promise<ActResult> {
+async function ask(model: Policy, { order: _, previous: __, last: ___, ...request }: ActRequest): Promise<ActResult> {
   const { action, usage } = await model.act(request);
   return { action, usage };
 }

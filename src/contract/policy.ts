@@ -32,7 +32,10 @@ export interface ActRequest {
    * possible.
    */
   readonly order?: readonly number[];
-  /** True if the episode ends after this action, so that no request continues this conversation. */
+  /**
+   * True in the last turn that the episode can have: no request continues this conversation. An episode may end earlier.
+   * A policy that asks another one several times for an action leaves it out.
+   */
   readonly last?: boolean;
   /** The tokens of this conversation so far, if the agent's earlier turns have tokens. */
   readonly previous?: PreviousTokens;

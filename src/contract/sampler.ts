@@ -51,7 +51,7 @@ export interface SampleRequest {
    * sampler.
    */
   readonly topLogprobs?: number;
-  /** True if no later prompt continues the completion, so that with `reuse` only the prompt is kept. Default: false. */
+  /** True if no later prompt continues the completion: with `reuse`, only the prompt is kept then. Default: false. */
   readonly last?: boolean;
 }
 
@@ -156,8 +156,8 @@ export interface Sampler {
   /** The version of the weights. It increases by one with each optimizer step. */
   readonly version: number;
   /**
-   * Yields completions in the order in which they finish. Equal lists of requests give equal results. They are equal
-   * except for rounding with `shared`, with `reuse`, or if a server samples that joins requests into batches.
+   * Yields completions in the order in which they finish. Equal lists of requests give equal results. With
+   * `shared` or `reuse`, or if a server joins requests into batches, log-probabilities may differ by rounding.
    */
   sample(requests: readonly SampleRequest[], options?: SampleOptions): AsyncIterable<Sample>;
   /** Computes the logprobs of the tokens of a sequence. Optional for a sampler. */

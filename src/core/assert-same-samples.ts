@@ -2,19 +2,34 @@ import assert from "node:assert/strict";
 import type { Sample } from "../contract/sampler.ts";
 
 /**
- * Fails unless two lists of samples have the same ids and ends, and log-probabilities that differ by at most `tolerance`.
- * Equal requests give samples that are equal except for rounding, because the rows of a pass may differ between calls.
+ * Fails unless two lists of samples are equal, and their log-probabilities and values differ by at most `tolerance`. Use
+ * 0 if equal requests give equal samples, and more if the rows of a pass may differ between calls.
  */
-export function assertSameSamples(actual: readonly Sample[], expected: readonly Sample[], tolerance = 1e-3): void {
-  const discrete = ({ request, ids, finish }: Sample) => ({ request, ids: [...ids], finish });
-  assert.deepEqual(actual.map(discrete), expected.map(discrete));
-  for (const [i, { logprobs }] of actual.entries()) {
-    for (const [t, logprob] of logprobs.entries()) {
-      const difference = Math.abs(logprob - expected[i]!.logprobs[t]!);
-      assert.ok(
-        difference <= tolerance,
-        `logprob ${t} of sample ${i} differs by ${difference}, which is more than rounding`,
-      );
+export function assertSameSamples(actual: readonly Sample[], expected: readonly Sample[], tolerance: number): void {
+  assert.deepEqual(actual.map(exactParts), expected.map(exactParts));
+  for (const [i, sample] of actual.entries()) {
+    for (const [name, numbers] of Object.entries(roundedParts(sample))) {
+      const others = roundedParts(expected[i]!)[name]!;
+      for (const [place, number] of numbers.entries()) {
+        const difference = Math.abs(number - others[place]!);
+        assert.ok(difference <= tolerance, `${name} ${place} of sample ${i} differs by ${difference}, not by rounding`);
+      }
     }
   }
+}
+
+/** The parts that rounding does not change, and the lengths of the others. */
+function exactParts({ logprobs, values, topLogprobs, reusedTokens: _, ...exact }: Sample): object {
+  const idsOf = (top: readonly (readonly [number, number])[]): number[] => top.map(([id]) => id);
+  return {
+    ...exact,
+    ids: [...exact.ids],
+    logprobs: logprobs.length,
+    values: values?.length,
+    topLogprobs: topLogprobs?.map(idsOf),
+  };
+}
+
+function roundedParts({ logprobs, values = [], topLogprobs = [] }: Sample): Record<string, readonly number[]> {
+  return { logprob: [...logprobs], value: [...values], topLogprob: topLogprobs.flat().map(([, logprob]) => logprob) };
 }

@@ -21,6 +21,12 @@ beforeAll(async () => {
     join(folder, "stages.yaml"),
     `${environment}\n${model}\n${steps}\nstages:\n  - algorithm: sft\n  - algorithm: { id: grpo, groupSize: 2 }\n`,
   );
+  const parts =
+    "environments: [{ id: math, tasks: arithmetic, operations: [addition], digits: 1, answerOnly: true, weight: 3 }, { id: number-guessing, maximum: 10 }]";
+  await writeFile(
+    join(folder, "mixture.yaml"),
+    `${parts}\n${model}\n${steps}\nalgorithm: { id: grpo, groupSize: 4 }\n`,
+  );
   await writeFile(join(folder, "config.json"), JSON.stringify(shapes["Llama-3-8B"].config));
   await mkdir(join(folder, "moe"));
   await writeFile(join(folder, "moe", "config.json"), JSON.stringify({ model_type: "mixtral" }));
@@ -83,6 +89,37 @@ describe("lyceum plan", () => {
     expect((await guess("--turns", "1")).workload.sequenceLength.low * workload.turns).toBe(
       workload.sequenceLength.low,
     );
+  });
+
+  it("plans evaluations on this machine, with and without opening the environment", async () => {
+    const evaluation = "evaluation={ split: test, limit: 7, episodesPerTask: 3, every: 2 }";
+    const five = ["grpo.yaml", "-s", evaluation, "-s", "training.steps=5"];
+    const known = ["--prompt-tokens", "5", "--agents", "1"];
+    for (const words of [five, [...five, ...known, "--device", "cpu"]]) {
+      const [{ plan, workload } = { plan: undefined, workload: undefined }] = await json(...words);
+      expect(workload!.evaluation).toMatchObject({
+        samples: true,
+        sequences: 21,
+        groupSize: 3,
+        completion: { high: 8 },
+      });
+      const whole = plan!.speed.find(({ name }) => name === "whole run")!;
+      // Before the first step, and after steps 2, 4 and 5.
+      expect(whole.assumption).toBe("5 steps and 4 evaluations, without checkpoints");
+    }
+    const [short] = await json(...five, "--completion-tokens", "2");
+    expect(short!.workload.evaluation!.completion.high).toBe(2);
+    const [card] = await json(...five, ...gpu, "--shape", "config.json");
+    expect(card!.workload).not.toHaveProperty("evaluation");
+  });
+
+  it("counts each task of a mixture's evaluation once", async () => {
+    const sequencesOf = async (file: string, ...words: string[]): Promise<number> => {
+      const evaluation = ["-s", "evaluation={ split: test, limit: 1000 }", "-s", "training.steps=1"];
+      return (await json(file, ...evaluation, ...words))[0]!.workload.evaluation!.sequences;
+    };
+    const guessing = await sequencesOf("grpo.yaml", "-s", "environment={ id: number-guessing, maximum: 10 }");
+    expect(await sequencesOf("mixture.yaml")).toBe((await sequencesOf("grpo.yaml")) + guessing);
   });
 
   it("plans GPUs that were not tested, with a price", async () => {

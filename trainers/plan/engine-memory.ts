@@ -175,11 +175,11 @@ function batchBytes(size: ModelSize, { samples, sequences, learners, sequenceLen
 
 /** Returns the memory of what samplers keep for later prompts, until they are closed before the training. */
 function keptPrefixBytes(size: ModelSize, work: SampledWork): Interval {
-  const { samples, sequences, learners, prompt, completion, turns } = work;
+  const { samples, sequences, learners, prompt, completion, turns, sequenceLength } = work;
   if (!samples) return exactly(0);
-  // Nobody continues the completions of last turns.
-  const continued = sum(product(prompt, turns), product(completion, turns - 1));
-  const all = product(continued, sequences * cacheBytesPerToken(size, bytes));
+  // Nobody continues the completions of last turns. High: episodes end before them.
+  const { middle } = sum(product(prompt, turns), product(completion, turns - 1));
+  const all = product({ ...sequenceLength, middle }, sequences * cacheBytesPerToken(size, bytes));
   const most = Math.min(learners, samplersOfMemory) * defaultKeptBytes();
   // The sequences of a group share their prompts.
   return interval(0, Math.min(most, all.middle), Math.min(most, all.high));

@@ -24,7 +24,7 @@ import type { ModelSize } from "./model-size.ts";
 import { blockForwardFlops, headForwardFlops, trainingFlops } from "./training-flops.ts";
 import type { SampledWork } from "./workload.ts";
 
-/** The seconds of one training step on the embedded engine. */
+/** The seconds of one training step on the embedded engine, and of one evaluation. */
 export interface EngineTime {
   readonly sampling: Interval;
   readonly training: Interval;

@@ -42,7 +42,7 @@ export function speedFigures(options: {
             name: "one evaluation",
             unit: "seconds" as const,
             ...evaluation.seconds,
-            assumption: `${workload.evaluation?.sequences} sequences`,
+            assumption: `${workload.evaluation?.sequences} sequences, one of each agent and episode`,
           },
         ]),
     { name: "whole run", unit: "hours", ...hours, assumption: run },

@@ -9,6 +9,8 @@ export interface Lengths {
   readonly prompt: Interval;
   /** Tokens of a completion or of a demonstrated answer. */
   readonly completion: Interval;
+  /** Tokens of a completion in evaluations. Default: those of `completion`. */
+  readonly evaluated?: Interval;
   /** Turns of an episode. */
   readonly turns: number;
 }
@@ -91,24 +93,22 @@ export function planWorkload(options: {
     optimizerSteps: updates.epochs * updates.minibatches,
     critics,
     reference,
-    evaluation: evaluatedTasks === 0 ? undefined : evaluationWork(work, { config, agents, evaluatedTasks }),
+    evaluation: evaluatedTasks === 0 ? undefined : evaluationWork(work, options),
   };
 }
 
-/** Returns the sampling of one evaluation. Its completions may be as long as the config allows. */
 function evaluationWork(
   work: SampledWork,
-  given: { readonly config: TrainingConfig; readonly agents: number; readonly evaluatedTasks: number },
+  { config, agents, lengths, evaluatedTasks = 0 }: Parameters<typeof planWorkload>[0],
 ): SampledWork {
-  const { sampling, evaluation } = given.config;
-  const { episodesPerTask } = evaluation;
-  const completion = { ...work.completion, high: Math.max(work.completion.high, sampling.maxTokens) };
+  const { episodesPerTask } = config.evaluation;
+  const completion = lengths.evaluated ?? work.completion;
   return {
     ...work,
     samples: true,
     groupSize: episodesPerTask,
     // Against an opponent, the model plays one agent in each of twice as many episodes.
-    sequences: given.evaluatedTasks * episodesPerTask * given.agents,
+    sequences: evaluatedTasks * episodesPerTask * agents,
     completion,
     sequenceLength: product(sum(work.prompt, completion), work.turns),
   };

@@ -14,6 +14,11 @@ export interface ModelSubject {
   readonly openTrained: (steps?: number) => Promise<Model>;
 }
 
+/** The largest difference between the log-probabilities of equal requests. */
+export function repeatTolerance({ backend, tolerance }: Pick<ModelSubject, "backend" | "tolerance">): number {
+  return backend.capabilities.deterministic ? 0 : tolerance;
+}
+
 /** The requirements of a model by their names. */
 export type ModelRules = Readonly<Record<string, (subject: ModelSubject) => Promise<void>>>;
 

@@ -13,7 +13,6 @@ import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { checkEpisodeCount } from "../../src/core/rollout/episode-memory.ts";
 import { EpisodeWarnings } from "../../src/core/rollout/episode-warnings.ts";
 import { checkJointShape, jointActionsPerNode } from "../../src/core/rollout/joint-shape.ts";
-import { TimeSlice } from "../../src/core/rollout/time-slice.ts";
 import { checkDisjoint } from "../../src/core/taskset/disjoint.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-writer.ts";
@@ -37,6 +36,7 @@ import { checkFrozenAgents, frozenPolicies } from "../run/frozen-agents.ts";
 import { openLearners, planLearners, trainedModels } from "../run/learners.ts";
 import type { TrainingRun, TrainOptions } from "../run/training-run.ts";
 import { createCurriculum } from "../tasks/curriculum.ts";
+import { firstTasks } from "../tasks/first-tasks.ts";
 import { readTasks } from "../tasks/read-tasks.ts";
 import { createTaskOrder, type TaskOrder } from "../tasks/task-order.ts";
 import { duplicateWarning } from "../tasks/task-warnings.ts";
@@ -309,17 +309,11 @@ async function openTasks(options: {
   const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
   const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
   checkEpisodeCount({ what: "An evaluation", tasks: count, episodesPerTask, keys });
-  const heldOut: TaskEntry[] = [];
-  const seen = new Set<string>();
-  const slice = new TimeSlice();
-  for (let index = 0; index < count; index++) {
-    await slice.pause();
-    options.signal?.throwIfAborted();
-    const entry = await taskset.get(index, { signal: options.signal });
-    // A mixture repeats its shorter parts. Each of their tasks is played once.
-    if (environment.environmentOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
-    seen.add(entry.hash);
-  }
+  const heldOut = await firstTasks(taskset, {
+    count,
+    isMixture: environment.environmentOf !== undefined,
+    signal: options.signal,
+  });
   // An unbounded taskset is read about as far as the run takes it. The tasks are checked again when they are taken.
   const sample = Math.min(10_000, Math.max(1_000, (config.training.steps ?? 0) * config.training.batchSize));
   const played = memoryTaskset(

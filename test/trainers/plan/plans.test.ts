@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { decoderParameters } from "../../../trainers/model-folders/architecture/parameters.ts";
 import { quantizedBytes } from "../../../trainers/model-folders/architecture/quantized-parameters.ts";
+import { cacheBytesPerToken } from "../../../trainers/plan/cache-memory.ts";
 import type { ClusterOptions } from "../../../trainers/plan/cluster-options.ts";
 import { planCluster } from "../../../trainers/plan/cluster-plan.ts";
 import { devices } from "../../../trainers/plan/devices.ts";
@@ -289,6 +290,22 @@ describe("planEngine", () => {
       expect(figure(few, "whole run")[end]).toBeCloseTo(hours);
     }
     expect(figure(few, "whole run").assumption).toBe("10 steps and 2 evaluations, without checkpoints");
+  });
+
+  it("does not count completions of last turns among what is kept", () => {
+    const decoding = (turns: number, completion: number) =>
+      figure(
+        planEngine(engine({ workload: exactWorkload({ prompt: 10, completion, turns, batchSize: 1 }) })),
+        "decoding",
+      );
+    const batch = (completion: number) => 1.2 * completion * cacheBytesPerToken(modelSize(shape("SmolLM2-135M")), 4);
+    for (const [turns, kept] of [
+      [1, 0],
+      [2, 1],
+    ] as const) {
+      const added = decoding(turns, 130).middle - decoding(turns, 30).middle;
+      expect(added).toBeCloseTo(4 * (turns * batch(100) + (kept * batch(100)) / 1.2), -3);
+    }
   });
 
   it("is faster on a faster machine", () => {

@@ -58,7 +58,7 @@ export class SamplingLoop {
   /**
    * If the loop is `joinable`, calls may be added at any time. Running rows then wait for one prefill at most and go on
    * for some steps before the next one. Otherwise all prompts that have a row are read first. With `kept`, prompts
-   * continue what is kept of their beginnings, and all sequences are kept.
+   * continue what is kept of their beginnings, and sequences are kept, except for completions that nobody continues.
    */
   constructor(
     model: DecodingModel,

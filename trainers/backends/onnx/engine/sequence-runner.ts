@@ -260,7 +260,7 @@ export class SequenceRunner {
         precision: this.#lossScale === undefined ? "float32" : "float16",
       });
     const key = `${family}${[merged, chunks, blocks, shares, truncated].join("|")}`;
-    // On a processor, what the runtime rewrites in these graphs makes no pass faster.
+    // On a processor, what the runtime rewrites in these graphs makes a LoRA step no faster (decision 28).
     const asWritten = this.#sessions.settings.device === "cpu";
     return this.#sessions.get(key, plan, { replaces: isLarge ? family : undefined, asWritten });
   }
