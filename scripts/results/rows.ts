@@ -135,6 +135,7 @@ export const resultRows: readonly ResultRow[] = [
     model: smollm,
     score: "reward",
     bounds: share,
+    note: "The run was stopped after 20 of its 30 steps. The control was not run.",
   },
   {
     id: "reverse-text-gpu",
