@@ -160,7 +160,8 @@ function hardwareHint(): string {
 }
 
 /**
- * Returns the number of agents, the lengths, the steps, and the tasks of an evaluation. Opens the environment only if arguments and config lack one.
+ * Returns the number of agents, the lengths, the steps, and the tasks of an evaluation. Opens the environment only if
+ * arguments and config lack one of them.
  */
 async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
   const { config, environments, algorithms } = run;

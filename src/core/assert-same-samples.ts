@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { Sample } from "../contract/sampler.ts";
 
 /**
- * Fails unless two lists of samples are equal, and their log-probabilities and values differ by at most `tolerance`. Use
- * 0 if equal requests give equal samples, and more if the rows of a pass may differ between calls.
+ * Fails if two lists of samples differ. Log-probabilities and values may differ by `tolerance`: 0 for a sampler that gives
+ * equal samples for equal requests, and more if the rows of a pass differ between calls.
  */
 export function assertSameSamples(actual: readonly Sample[], expected: readonly Sample[], tolerance: number): void {
   assert.deepEqual(actual.map(exactParts), expected.map(exactParts));

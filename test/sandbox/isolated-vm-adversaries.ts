@@ -8,7 +8,7 @@ import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";
 /** Hostile JavaScript, run against a sandbox with one worker and one spare on this machine. */
 export function describeAdversaries(options: {
   readonly name: string;
-  /** The number of this sandbox among the two that run these tests, from 0. They have a third of the cases each in the full tier. */
+  /** The number of this sandbox of the two that run these tests, from 0. In the full tier each has a third of the cases. */
   readonly engine: 0 | 1;
   readonly open: (options: { readonly workers: number; readonly spares: number }) => Promise<Sandbox> | Sandbox;
   /** Returns the ids of the worker processes. */

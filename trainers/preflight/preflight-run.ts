@@ -23,7 +23,7 @@ import { checkTokens } from "./token-check.ts";
  */
 const episodes = 8;
 const maxTokens = 8;
-/** The number of completions that are checked, those of the shortest sequences. */
+/** The number of completions that are sampled again, those of the shortest sequences. */
 const maxSamples = 8;
 
 /** The part of a run that is checked. */

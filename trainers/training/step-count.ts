@@ -37,7 +37,7 @@ export function trainingSteps(options: {
   return epochs * Math.ceil(tasks.length / batchSize);
 }
 
-/** Returns the number of evaluations of a run: before the first step, after each `every` steps, and after the last one. */
+/** Returns the number of evaluations of a run: before the first step, each `every` steps, and after the last one. */
 export function evaluationCount(steps: number, every: number): number {
   const during = every === 0 ? 0 : Math.floor(steps / every);
   return 1 + during + (every === 0 || steps % every !== 0 ? 1 : 0);

@@ -40,9 +40,9 @@ export class GraphSession implements AsyncDisposable {
   }
 
   /**
-   * Compiles a graph. `asWritten`: the runtime does not rewrite it, which takes most of the time to compile a training
-   * graph. Throws `backend.failed` with the runtime's message on failure, and `backend.unsupported` if ONNX
-   * Runtime is not installed.
+   * Compiles a graph. With `asWritten`, the runtime does not rewrite it: to rewrite takes most of the time that a training
+   * graph takes to compile. Throws `backend.failed` with the runtime's message on failure, and `backend.unsupported` if
+   * ONNX Runtime is not installed.
    */
   static async create(
     graph: Graph,
