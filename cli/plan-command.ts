@@ -8,13 +8,14 @@ import { type Bits, quantizedBytes } from "../trainers/model-folders/architectur
 import { planCluster } from "../trainers/plan/cluster-plan.ts";
 import { devices } from "../trainers/plan/devices.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
-import { exactly } from "../trainers/plan/interval.ts";
+import { exactly, type Interval, interval } from "../trainers/plan/interval.ts";
 import { loadShape } from "../trainers/plan/load-shape.ts";
 import { measureMachine } from "../trainers/plan/measured-machine.ts";
 import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
+import { checkFrozenAgents } from "../trainers/run/frozen-agents.ts";
 import { firstTasks } from "../trainers/tasks/first-tasks.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
@@ -192,12 +193,16 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
       prompt: promptTokens === undefined ? measured!.prompt : exactly(promptTokens),
       completion,
       // A model that learns from demonstrations can give longer answers than they have.
-      evaluated: given ?? { ...completion, high: Math.max(completion.high, maxTokens) },
-      turns: args.turns ?? measured?.turns ?? 1,
+      evaluated: given ?? upTo({ ...completion, high: maxTokens }, maxTokens),
+      turns: args.turns ?? Math.min(measured?.turns ?? 1, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY),
     },
     steps: await stepsOf(run, environment, signal),
     evaluatedTasks: evaluates ? await countEvaluatedTasks(config, environment, signal) : 0,
   };
+}
+
+function upTo({ low, middle, high }: Interval, most: number): Interval {
+  return interval(Math.min(low, most), Math.min(middle, most), Math.min(high, most));
 }
 
 async function countEvaluatedTasks(
@@ -214,6 +219,8 @@ async function countEvaluatedTasks(
 }
 
 function trainedAgents({ spec }: EnvironmentDefinition, { agents }: RunConfig): number {
+  const frozen = Object.keys(agents.policies);
+  checkFrozenAgents({ agents: spec.agents, frozen, models: Object.keys(agents.models) });
   return spec.agents.filter((agent) => !Object.hasOwn(agents.policies, agent)).length;
 }
 

@@ -113,6 +113,22 @@ describe("lyceum plan", () => {
     expect(card!.workload).not.toHaveProperty("evaluation");
   });
 
+  it("plans as long as the run's limits allow, and refuses a run without an agent to train", async () => {
+    const guess = ["-s", "environment={ id: number-guessing, maximum: 100 }", "-s", "training.steps=1"];
+    const short = ["-s", "rollout.limits.turns=1", "-s", "sampling.maxTokens=1", "-s", "algorithm=sft"];
+    const [planned] = await json("grpo.yaml", ...guess, ...short, "-s", "evaluation={ split: test }");
+    expect(planned!.workload.turns).toBe(1);
+    expect(planned!.workload.evaluation!.completion).toEqual({ low: 1, middle: 1, high: 1 });
+    const game = ["-s", "environment={ id: kuhn-poker }", "-s", "training.steps=1"];
+    for (const [policies, code] of [
+      ["{ first: random, second: random }", "error[config.invalid]: No agent is left to train"],
+      ["{ nobody: random }", "error[config.unknown-name]"],
+    ] as const) {
+      const { code: exit, stderr } = await run("grpo.yaml", ...game, "-s", `agents.policies=${policies}`);
+      expect([exit, stderr]).toEqual([2, expect.stringContaining(code)]);
+    }
+  });
+
   it("counts each task of a mixture's evaluation once", async () => {
     const sequencesOf = async (file: string, ...words: string[]): Promise<number> => {
       const evaluation = ["-s", "evaluation={ split: test, limit: 1000 }", "-s", "training.steps=1"];

@@ -36,6 +36,8 @@ describe("assertSameSamples", () => {
     expect(compare({ ...rounded, reusedTokens: 0 }, 0.001)).not.toThrow();
     expect(compare(rounded, 0)).toThrow(/differs by/);
     expect(compare({}, 0)).not.toThrow();
+    const impossible = { ...sample, logprobs: [-Infinity, -2] };
+    expect(() => assertSameSamples([impossible], [{ ...impossible }], 0)).not.toThrow();
     expect(() => assertSameSamples([sample], [], 1)).toThrow();
   });
 });
