@@ -15,8 +15,8 @@ import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
-import { checkFrozenAgents } from "../trainers/run/frozen-agents.ts";
 import { firstTasks } from "../trainers/tasks/first-tasks.ts";
+import { checkBatchSize, checkEvaluationSize, checkRun } from "../trainers/training/check-run.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
@@ -169,7 +169,8 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   const { promptTokens, completionTokens } = args;
   // Only plans of the embedded engine have evaluations.
   const evaluates = (args.device ?? "cpu") === "cpu" && config.backend.type !== "torch";
-  const samples = createAlgorithm(config, algorithms).rollout.actor === "policy";
+  const algorithm = createAlgorithm(config, algorithms);
+  const samples = algorithm.rollout.actor === "policy";
   const { maxTokens } = config.sampling;
   const limit = completionUpTo(maxTokens);
   const given = completionTokens === undefined ? undefined : exactly(completionTokens);
@@ -181,14 +182,17 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   }
   await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
   const { environment } = await runEnvironment(config, { registry: environments, open: opener.open });
+  const frozen = Object.keys(config.agents.policies);
+  checkRun({ config, algorithm, environment, frozen });
   const { split } = config.tasks;
+  checkBatchSize(await environment.tasks(split, { signal }), { config, algorithm, environment, frozen });
   const measured =
     promptTokens !== undefined && (samples || given !== undefined)
       ? undefined
       : await measureLengths({ environment, split, model: config.model, signal });
   const completion = given ?? (samples ? limit : (measured?.demonstration ?? limit));
   return {
-    agents: args.agents ?? trainedAgents(environment, config),
+    agents: args.agents ?? environment.spec.agents.filter((agent) => !frozen.includes(agent)).length,
     lengths: {
       prompt: promptTokens === undefined ? measured!.prompt : exactly(promptTokens),
       completion,
@@ -206,22 +210,17 @@ function upTo({ low, middle, high }: Interval, most: number): Interval {
 }
 
 async function countEvaluatedTasks(
-  { evaluation }: RunConfig,
+  config: RunConfig,
   environment: EnvironmentDefinition,
   signal: AbortSignal,
 ): Promise<number> {
-  const { split, limit } = evaluation;
+  const { split, limit } = config.evaluation;
   if (split === undefined) return 0;
   const taskset = await environment.tasks(split, { signal });
   const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
+  checkEvaluationSize(count, config);
   if (environment.environmentOf === undefined) return count;
   return (await firstTasks(taskset, { count, isMixture: true, signal })).length;
-}
-
-function trainedAgents({ spec }: EnvironmentDefinition, { agents }: RunConfig): number {
-  const frozen = Object.keys(agents.policies);
-  checkFrozenAgents({ agents: spec.agents, frozen, models: Object.keys(agents.models) });
-  return spec.agents.filter((agent) => !Object.hasOwn(agents.policies, agent)).length;
 }
 
 async function stepsOf(run: LoadedRun, environment: EnvironmentDefinition, signal: AbortSignal): Promise<number> {

@@ -2,14 +2,13 @@ import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { type SecretGame, secretGames } from "../shared/games/secret-games.ts";
 
 /** The options of the number-guessing environment. The schema describes each one. */
 export type NumberGuessingOptions = Readonly<z.output<typeof schema>>;
 
-/** The secret number. The agent never sees it. */
-export interface NumberGuessingTask {
-  readonly secret: number;
-}
+/** A game with its secret number, which the agent never sees. */
+export interface NumberGuessingTask extends SecretGame<number> {}
 
 const schema = z.strictObject({
   maximum: z.int().min(2).max(100_000).default(100).describe("The maximum of the secret number. The minimum is 1."),
@@ -26,7 +25,7 @@ const description = "Find a secret number; each wrong guess is answered by highe
 /**
  * Creates the number-guessing environment with one agent and one guess per turn. A number found within the worst case
  * of a binary search has the reward 1. Each further guess reduces the reward by an equal share, to 0 if the number is
- * not found. One number in five is held out for `test`.
+ * not found. The games of `train` and of `test` have all numbers.
  */
 export function numberGuessingEnvironment(
   options: Partial<NumberGuessingOptions> = {},
@@ -35,11 +34,11 @@ export function numberGuessingEnvironment(
   // A binary search finds one of at most 2^n - 1 numbers with n guesses.
   const par = Math.ceil(Math.log2(maximum + 1));
   const maxTurns = par + spareGuesses;
-  const numbers = Array.from({ length: maximum }, (_, i) => ({ secret: i + 1 }));
+  const numbers = Array.from({ length: maximum }, (_, i) => i + 1);
   return defineEnvironment<NumberGuessingTask>({
     id: "number-guessing",
     description,
-    tasks: (split) => numbers.filter(({ secret }) => (secret % 5 === 2) === (split === "test")),
+    tasks: (split) => secretGames(numbers, split),
     maxTurns,
     reset: () =>
       `I think of a whole number between 1 and ${maximum}. You have ${maxTurns} guesses, and after each I say whether ` +

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { defineEnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { type SecretGame, secretGames } from "../shared/games/secret-games.ts";
 import { expertGuesses } from "./expert-guesses.ts";
 import { markLetters } from "./letter-marks.ts";
 import { words } from "./words.ts";
@@ -9,10 +10,8 @@ import { words } from "./words.ts";
 /** The options of the word-guessing environment. The schema describes each one. */
 export type WordGuessingOptions = Readonly<z.output<typeof schema>>;
 
-/** The secret word. The agent never sees it. */
-export interface WordGuessingTask {
-  readonly secret: string;
-}
+/** A game with its secret word, which the agent never sees. */
+export interface WordGuessingTask extends SecretGame<string> {}
 
 const schema = z.strictObject({
   maxTurns: z.int().min(1).max(20).default(6).describe("The maximum number of guesses."),
@@ -28,8 +27,8 @@ const description = "Find a secret five-letter word; each guess is answered by a
 
 /**
  * Creates the word-guessing environment with one agent and one guess per turn. Letters are marked by
- * `markLetters`. The reward is 1 for the first guess and falls by `1 / (2 maxTurns)` for each later one. One word
- * in five is held out for `test`.
+ * `markLetters`. The reward is 1 for the first guess and falls by `1 / (2 maxTurns)` for each later one. The
+ * games of `train` and of `test` have all words.
  */
 export function wordGuessingEnvironment(
   options: Partial<WordGuessingOptions> = {},
@@ -38,7 +37,7 @@ export function wordGuessingEnvironment(
   return defineEnvironment<WordGuessingTask, Set<number>>({
     id: "word-guessing",
     description,
-    tasks: (split) => words.filter((_, i) => (i % 5 === 2) === (split === "test")).map((secret) => ({ secret })),
+    tasks: (split) => secretGames(words, split),
     maxTurns,
     reset: () => ({ prompt: rules(maxTurns), state: new Set() }),
     step: ({ task: { secret }, state: found, text, turn }) => {

@@ -78,6 +78,7 @@ function pageText(results: readonly RowResult[]): string {
     "npm run docs",
     "```",
     ...results.flatMap(section),
+    ...probeSection(results),
   ].join("\n")}\n`;
 }
 
@@ -117,6 +118,45 @@ function section(result: RowResult): string[] {
     "|---|---|---|---|---|---|---|",
     ...[...runs, ...controls].map((record) => runRow(row, record)),
     ...note,
+  ];
+}
+
+const probeConclusion =
+  "Eight groups are a small sample: the share in the next ten steps differs by up to half of all groups. Where the probe " +
+  "was content, the score rose. Its one advice, SFT first, was for a run that had begun with SFT, and whose score rose as it " +
+  "was. In another run of the same task without SFT, the probe said the same, and the score rose little.";
+
+/** Compares what the probes said with what happened. Controls have other rewards than those that the probe judges. */
+function probeSection(results: readonly RowResult[]): string[] {
+  const probed = results.flatMap(({ row, runs }) =>
+    runs.flatMap((record) => {
+      const { probe } = record.stages.at(-1)!;
+      if (probe === undefined) return [];
+      const { before, after } = scoresOf([record]);
+      const { withSignal, groups, advice, later } = probe;
+      // The first words of an advice name the change, and the others its reason.
+      const changes = advice.map((text) => text.split(/[:.,]/)[0]!).join("; ");
+      const found = `${withSignal} of ${groups}`;
+      const gain = differenceText(row, before, after);
+      return [
+        cells([`${row.title}, seed ${record.seed}`, found, changes || "none", `${Math.round(100 * later)} %`, gain]),
+      ];
+    }),
+  );
+  if (probed.length === 0) return [];
+  return [
+    "",
+    "## What the probe said",
+    "",
+    "A training begins with a [probe](training.md#probe): it counts the groups of the first batch whose rewards differ, and",
+    "proposes changes if fewer than half do. The table compares it with the ten steps that followed. Runs without a probe in",
+    "their record are left out.",
+    "",
+    "| run | groups with a signal | advice | in the next ten steps | gain |",
+    "|---|---|---|---|---|",
+    ...probed,
+    "",
+    ...wrapped(probeConclusion),
   ];
 }
 

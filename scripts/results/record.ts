@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { parse } from "yaml";
 import { softwareVersions } from "../../cli/software-versions.ts";
 import { metricsFileName, readMetrics } from "../../reports/training/metrics-file.ts";
-import { runRecord } from "../../reports/training/run-record.ts";
+import { type RunRecord, runRecord } from "../../reports/training/run-record.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Machine } from "../../src/contract/training-event.ts";
 import { evaluationsFolder, stepFolder } from "../../src/core/files/step-folder.ts";
@@ -43,6 +43,18 @@ export interface RecordedStage {
   readonly of: number;
   readonly seconds: number;
   readonly evaluations: readonly RecordedEvaluation[];
+  /** What the probe found and said. Absent if the stage has no probe. */
+  readonly probe?: RecordedProbe;
+}
+
+/** A probe, and what happened after it. */
+export interface RecordedProbe {
+  /** The number of groups, and of those with a signal. */
+  readonly groups: number;
+  readonly withSignal: number;
+  readonly advice: readonly string[];
+  /** The mean share of groups with a signal in steps 2 to 11. The probe has played step 1. */
+  readonly later: number;
 }
 
 /** The scores of the held-out tasks, in order, after a step. Null for a task without a scored episode. */
@@ -118,8 +130,16 @@ async function readStage(
     of: run.start!.steps,
     seconds: Math.round(run.elapsedMs / 1000),
     evaluations,
+    ...recordedProbe(run),
   };
   return { startedAt: run.startedAt!, machine: run.start!.machine, stage };
+}
+
+function recordedProbe({ probe, steps }: RunRecord): { readonly probe?: RecordedProbe } {
+  const shares = steps.slice(1, 11).flatMap(({ metrics }) => metrics["groups/without-signal"] ?? []);
+  if (probe === undefined || shares.length === 0) return {};
+  const { groups, withSignal, advice } = probe;
+  return { probe: { groups, withSignal, advice, later: rounded(1 - mean(shares)!) } };
 }
 
 /** Returns the score of each task of an evaluation. In a match, only the rewards of the trained model count. */

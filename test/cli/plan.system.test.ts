@@ -129,6 +129,17 @@ describe("lyceum plan", () => {
     }
   });
 
+  it.each([
+    ["evaluation={ split: test, opponent: random }", "evaluation.opponent needs an environment with two agents"],
+    ["training.batchSize=100000000", "A training step"],
+    ["evaluation={ split: test, episodesPerTask: 100000000 }", "An evaluation"],
+    ["export.from=best", "no best checkpoint is kept"],
+    ["rewards=[{ type: scale, factor: 0 }]", "makes all rewards equal"],
+  ])("refuses what train refuses: %s", async (change, message) => {
+    const { code, stderr } = await run("grpo.yaml", "-s", "training.steps=1", "-s", change);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(`error\\[config.invalid\\]: .*${message}`)]);
+  });
+
   it("counts each task of a mixture's evaluation once", async () => {
     const sequencesOf = async (file: string, ...words: string[]): Promise<number> => {
       const evaluation = ["-s", "evaluation={ split: test, limit: 1000 }", "-s", "training.steps=1"];

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { mathEnvironment, toolsEnvironment } from "../../environments/index.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { mixedEnvironment } from "../../src/core/environment/mixed-environment.ts";
 import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { rolloutMetrics } from "../../trainers/metrics/rollout-metrics.ts";
@@ -34,4 +36,23 @@ test("text that looks like a call is none if there are no tools", async () => {
   const episode = await rolloutEpisode({ environment: without, task, policies: scriptedPolicy([broken]), seed: 1 });
   const names = Object.keys(rolloutMetrics([{ task: episode.task, episodes: [episode] }]));
   expect(names.filter((name) => name.startsWith("tools/"))).toEqual([]);
+});
+
+test("episodes without calls count if the environment gives tools that the prompt does not describe", async () => {
+  const native = toolsEnvironment({ tools: ["calculator"], protocol: "native" });
+  const arithmetic = mathEnvironment({ tasks: "arithmetic" });
+  const mixture = mixedEnvironment([{ environment: native }, { environment: arithmetic }]);
+  const calls = async <Task>(played: EnvironmentDefinition<Task>, index: number) => {
+    const task = await (await played.tasks("train")).get(index);
+    const episode = await rolloutEpisode({ environment: played, task, policies: scriptedPolicy(["2"]), seed: 1 });
+    const { spec, environmentOf } = played;
+    return rolloutMetrics([{ task: episode.task, episodes: [episode] }], { tools: spec.tools, environmentOf })[
+      "tools/calls-mean"
+    ];
+  };
+  expect(await calls(native, 0)).toBe(0);
+  expect(await calls(arithmetic, 0)).toBeUndefined();
+  const ofMixture = await Promise.all([0, 1, 2, 3].map((index) => calls(mixture, index)));
+  expect(ofMixture).toContain(0);
+  expect(ofMixture).toContain(undefined);
 });

@@ -90,6 +90,7 @@ function metricsOf<Task>(
   },
 ): Record<string, number> {
   const { environment, manifest, summary } = options;
+  const { environmentOf, spec } = environment;
   const evaluated = evaluatedAgents(manifest);
   const groups = played.map((group) =>
     trainedGroup(
@@ -97,7 +98,7 @@ function metricsOf<Task>(
       (sampleIndex) => new Set(manifest.spec.agents.filter((agent) => !evaluated(sampleIndex).has(agent))),
     ),
   );
-  const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
+  const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups, { tools: spec.tools, environmentOf });
   const { accuracy } = summary.metrics;
   const accuracies = Object.entries(summary.levels).flatMap(([name, { metrics: ofGroup }]) =>
     ofGroup.accuracy === undefined ? [] : [[taskGroupMetric("accuracy", name, environment), ofGroup.accuracy.value]],

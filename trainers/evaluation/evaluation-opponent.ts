@@ -5,21 +5,14 @@ import type { Policy } from "../../src/contract/policy.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import { frozenAgentPolicy } from "../run/frozen-agents.ts";
 
-/**
- * Returns the policy that the model plays against in evaluations, with the settings in `sampling`. Returns undefined if
- * there is none. Throws `config.invalid` if the config names an opponent that is not given, or if the environment does
- * not have exactly two agents.
- */
-export function evaluationOpponent(options: {
-  readonly given: Policy | undefined;
+/** Throws `config.invalid` if the environment does not have exactly two agents to play, or if there is no evaluation. */
+export function checkEvaluationOpponent(options: {
   readonly config: TrainingConfig;
   readonly environment: EnvironmentDefinition;
   /** The agents that are not trained. */
   readonly frozen: readonly AgentId[];
-}): Policy | undefined {
-  const { given, config, environment, frozen } = options;
-  const { opponent, split } = config.evaluation;
-  if (given === undefined && opponent === undefined) return undefined;
+}): void {
+  const { config, environment, frozen } = options;
   const { agents, id } = environment.spec;
   if (agents.length !== 2) {
     throw invalidConfig(
@@ -33,12 +26,25 @@ export function evaluationOpponent(options: {
       "Remove one of them. The policies in agents.policies also play in evaluations.",
     );
   }
-  if (split === undefined) {
+  if (config.evaluation.split === undefined) {
     throw invalidConfig(
       "There is an evaluation.opponent, but no evaluation.",
       "Name held-out tasks: evaluation.split: test.",
     );
   }
+}
+
+/**
+ * Returns the policy that the model plays against in evaluations, with the settings in `sampling`. Returns undefined if
+ * there is none. Throws `config.invalid` as {@link checkEvaluationOpponent}, and if the config names an opponent that is
+ * not given.
+ */
+export function evaluationOpponent(
+  options: Parameters<typeof checkEvaluationOpponent>[0] & { readonly given: Policy | undefined },
+): Policy | undefined {
+  const { given, config } = options;
+  if (given === undefined && config.evaluation.opponent === undefined) return undefined;
+  checkEvaluationOpponent(options);
   if (given === undefined) {
     throw invalidConfig(
       "evaluation.opponent names a policy, but no opened policy is given.",

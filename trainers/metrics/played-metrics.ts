@@ -35,6 +35,7 @@ export function playedMetrics(
   const branched = played.some(({ tree }) => tree !== undefined);
   const metrics = rolloutMetrics(groups, {
     rewardRange: spec.rewardRange,
+    tools: spec.tools,
     environmentOf,
     // Paths of different lengths have different rewards. The completions of a node are compared instead.
     ...(branched && credit.hasSignal !== undefined

@@ -13,6 +13,8 @@ const rounding = 1e-9;
 /** The options of {@link rolloutMetrics}. */
 interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "environmentOf"> {
   readonly rewardRange?: EnvironmentSpec["rewardRange"];
+  /** The tools of the environment. In a mixture, those of a group's own environment count. */
+  readonly tools?: EnvironmentSpec["tools"];
   /**
    * Returns true if a group has a signal. By default, it has one if two episodes of an agent have different rewards.
    */
@@ -42,7 +44,7 @@ interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "environment
  */
 export function rolloutMetrics(
   groups: readonly Group[],
-  { rewardRange, environmentOf, hasSignal = rewardsDiffer }: RolloutMetricsOptions = {},
+  { rewardRange, tools = [], environmentOf, hasSignal = rewardsDiffer }: RolloutMetricsOptions = {},
 ): Record<string, number> {
   const episodes = groups.flatMap((group) => group.episodes);
   const agents = episodes.flatMap((episode) => Object.values(episode.agents));
@@ -52,6 +54,7 @@ export function rolloutMetrics(
   const lengths = sampled.map(({ ids }) => ids.length);
   const top = rewardRange?.[1] ?? Number.POSITIVE_INFINITY;
   const topOf = ({ task }: Group): number => environmentOf?.(task.id)?.spec.rewardRange[1] ?? top;
+  const hasTools = ({ task }: Episode): boolean => (environmentOf?.(task.id)?.spec.tools ?? tools).length > 0;
   const entries: Record<string, number> = {
     "reward/mean": mean(rewards),
     "reward/std": rewards.length === 0 ? Number.NaN : standardDeviation(rewards),
@@ -66,7 +69,7 @@ export function rolloutMetrics(
     "groups/solved": Number.isFinite(top) ? share(groups, (group) => isSolved(group, topOf(group))) : Number.NaN,
     "entropy/sampled": -mean(sampled.flatMap(({ logprobs = [] }) => logprobs)),
     ...turnMetrics(episodes),
-    ...toolMetrics(episodes),
+    ...toolMetrics(episodes, hasTools),
     "turns/mean": mean(episodes.map((episode) => episode.turns)),
     "length/completion-mean": mean(lengths),
     "length/completion-max": lengths.length === 0 ? Number.NaN : Math.max(...lengths),

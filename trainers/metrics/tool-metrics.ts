@@ -5,9 +5,16 @@ import { readToolMessage } from "../../src/core/tools/tool-message.ts";
 /**
  * Returns `tools/calls-mean`, the mean number of tool calls of an agent that may call tools, and `tools/malformed`, the
  * share of its calls that could not be parsed. Returns nothing if no agent may call tools, and no share without calls.
+ * `hasTools` returns true if the environment of an episode gives tools to all agents.
  */
-export function toolMetrics(episodes: readonly Episode[]): Record<string, number> {
-  const agents = episodes.flatMap((episode) => Object.values(episode.agents)).filter(mayCallTools);
+export function toolMetrics(
+  episodes: readonly Episode[],
+  hasTools: (episode: Episode) => boolean,
+): Record<string, number> {
+  const agents = episodes.flatMap((episode) => {
+    const all = Object.values(episode.agents);
+    return hasTools(episode) ? all : all.filter(mayCallTools);
+  });
   if (agents.length === 0) return {};
   const messages = agents.flatMap(({ nodes, turns }) =>
     turns.map(({ node, finish, parseErrors = [] }) =>
@@ -20,8 +27,8 @@ export function toolMetrics(episodes: readonly Episode[]): Record<string, number
 }
 
 /**
- * Returns true if the prompt describes tools as text, or if a tool has answered. Tools of a chat template are not part of
- * the episode, so that an agent which never calls one of those is not counted.
+ * Returns true if the prompt describes tools as text, or if a tool has answered. Tools of a single observation are not
+ * part of the episode, so that an agent which never calls one of those is not counted.
  */
 function mayCallTools({ nodes }: AgentEpisode): boolean {
   return nodes.some(

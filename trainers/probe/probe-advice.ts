@@ -89,7 +89,8 @@ interface Lowest {
 }
 
 const sftFirst =
-  "SFT first: put a stage with algorithm sft before this one. It learns from the environment's demonstrations.";
+  "SFT first: put a stage with algorithm sft before this one, or give it more steps if there is one. It learns from the " +
+  "environment's demonstrations.";
 
 function scratchAdvice({ environment }: Demonstrated, lowest: Lowest): string {
   const why = `${earned(lowest)}, and a model from scratch rarely finds the reward by chance.`;

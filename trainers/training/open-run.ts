@@ -10,9 +10,7 @@ import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
-import { checkEpisodeCount } from "../../src/core/rollout/episode-memory.ts";
 import { EpisodeWarnings } from "../../src/core/rollout/episode-warnings.ts";
-import { checkJointShape, jointActionsPerNode } from "../../src/core/rollout/joint-shape.ts";
 import { checkDisjoint } from "../../src/core/taskset/disjoint.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-writer.ts";
@@ -31,8 +29,7 @@ import { evaluationOpponent } from "../evaluation/evaluation-opponent.ts";
 import { needsReference } from "../losses/loss.ts";
 import { startingModels } from "../models/team-models.ts";
 import { createRewardProcessors } from "../rewards/reward-processor-config.ts";
-import { branching } from "../rollouts/branching.ts";
-import { checkFrozenAgents, frozenPolicies } from "../run/frozen-agents.ts";
+import { frozenPolicies } from "../run/frozen-agents.ts";
 import { openLearners, planLearners, trainedModels } from "../run/learners.ts";
 import type { TrainingRun, TrainOptions } from "../run/training-run.ts";
 import { createCurriculum } from "../tasks/curriculum.ts";
@@ -42,7 +39,7 @@ import { createTaskOrder, type TaskOrder } from "../tasks/task-order.ts";
 import { duplicateWarning } from "../tasks/task-warnings.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
-import { checkLearnable } from "./check-learnable.ts";
+import { checkBatchSize, checkEvaluationSize, checkRun } from "./check-run.ts";
 import { exportStart } from "./export-start.ts";
 import { createAlgorithm, withLearningRate } from "./resolve-config.ts";
 import { trainingSteps } from "./step-count.ts";
@@ -58,12 +55,10 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   checkVersion(`Backend "${backend.capabilities.name}"`, backend);
   const checked = checkConfig(options.config, options.algorithms);
   const algorithm = createAlgorithm(checked, options.algorithms);
-  checkLearnable(algorithm, { environment, config: checked });
   checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
-  checkEnvironmentFits(algorithm, environment);
   const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(checked.agents.policies)])];
   const { agents } = environment.spec;
-  checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(checked.agents.models) });
+  checkRun({ config: checked, algorithm, environment, frozen: frozenNames });
   checkPrograms({ given: programs, named: checked.agents.programs, agents, frozen: frozenNames });
   checkDemonstrations(algorithm, { environment, programs, frozen: frozenNames });
   const frozen = frozenPolicies({
@@ -72,8 +67,6 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     sampling: checked.sampling,
   });
   const opponent = evaluationOpponent({ given: options.opponent, config: checked, environment, frozen: frozenNames });
-  checkBranching(algorithm, { environment, config: checked, frozen: frozenNames });
-  checkBest(checked);
   const processors = createRewardProcessors(checked.rewards);
 
   await using resources = new AsyncDisposableStack();
@@ -191,62 +184,6 @@ async function openTaskOrder(
   return createCurriculum(tasks, { ...curriculum, ...order, environment, batchSize, signal });
 }
 
-function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig): void {
-  if (from === "best" && checkpoint.best === undefined) {
-    throw invalidConfig(
-      "export.from is best, but no best checkpoint is kept.",
-      "Set checkpoint.best, such as { metric: evaluation/accuracy }.",
-    );
-  }
-  if (checkpoint.best === undefined || evaluation.split !== undefined) return;
-  throw invalidConfig(
-    "checkpoint.best keeps the checkpoint of the best evaluation, but there is no evaluation.",
-    "Name held-out tasks, such as evaluation.split: test, and set evaluation.every.",
-  );
-}
-
-/** Throws if a tree of joint actions may become too large. Called before anything is opened. */
-function checkBranching(
-  algorithm: Algorithm,
-  {
-    environment,
-    config,
-    frozen,
-  }: {
-    readonly environment: EnvironmentDefinition;
-    readonly config: TrainingConfig;
-    readonly frozen: readonly AgentId[];
-  },
-): void {
-  const { spec } = environment;
-  const shape = branching(algorithm, { spec, frozen });
-  if (shape === undefined) return;
-  const maxTurns = Math.min(spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
-  checkJointShape(shape, { agents: spec.agents.length, maxTurns });
-}
-
-/** Throws if a batch does not fit into memory. Called before any model is opened. */
-function checkBatchSize(
-  tasks: Taskset,
-  options: {
-    readonly algorithm: Algorithm;
-    readonly environment: EnvironmentDefinition;
-    readonly config: TrainingConfig;
-    readonly frozen: readonly AgentId[];
-  },
-): void {
-  const { algorithm, environment, config, frozen } = options;
-  const { batchSize, epochs } = config.training;
-  const { spec } = environment;
-  const shape = branching(algorithm, { spec, frozen });
-  checkEpisodeCount({
-    what: "A training step",
-    tasks: epochs === undefined || tasks.length === "unbounded" ? batchSize : Math.min(batchSize, tasks.length),
-    episodesPerTask: shape === undefined ? algorithm.rollout.groupSize : jointActionsPerNode(shape, spec.agents.length),
-    keys: ["training.batchSize", "algorithm.groupSize"],
-  });
-}
-
 function namesOf(policies: Readonly<Record<AgentId, Pick<Policy, "name">>>): Readonly<Record<AgentId, string>> {
   return Object.fromEntries(Object.entries(policies).map(([agent, { name }]) => [agent, name]));
 }
@@ -301,14 +238,13 @@ async function openTasks(options: {
   const { invalid } = config.data;
   const { tasks, note } = await readTasks(environment, config.tasks.split, { invalid, signal: options.signal });
   const dropped = note === undefined ? [] : [note];
-  const { split, limit, episodesPerTask } = config.evaluation;
+  const { split, limit } = config.evaluation;
   if (split === undefined) return { tasks, heldOut: [], dropped };
   const evaluated = await readTasks(environment, split, { invalid, signal: options.signal });
   const taskset = evaluated.tasks;
   if (evaluated.note !== undefined) dropped.push(evaluated.note);
   const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
-  const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
-  checkEpisodeCount({ what: "An evaluation", tasks: count, episodesPerTask, keys });
+  checkEvaluationSize(count, config);
   const heldOut = await firstTasks(taskset, {
     count,
     isMixture: environment.environmentOf !== undefined,
@@ -336,15 +272,5 @@ function checkDemonstrations(
   throw invalidConfig(
     `The environment "${environment.spec.id}" has no demonstrations to learn from.`,
     "Choose an algorithm that learns from rewards, such as grpo, or give the environment a demonstrate function.",
-  );
-}
-
-function checkEnvironmentFits(algorithm: Algorithm, { spec }: EnvironmentDefinition): void {
-  const problem = algorithm.problemWith?.(spec);
-  if (problem === undefined) return;
-  throw invalidConfig(
-    `The algorithm cannot learn in the environment "${spec.id}": ${problem}.`,
-    "Change that setting of the algorithm, or choose another environment.",
-    { environment: spec.id, agents: [...spec.agents], maxTurns: spec.maxTurns },
   );
 }

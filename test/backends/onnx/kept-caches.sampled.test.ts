@@ -198,6 +198,25 @@ describe("conversations that continue what was read before", () => {
     expect(read + reused).toBe(20 + 40 + 60 + 80 + 100 + 120 + 140 + 160);
     expect(read).toBeLessThanOrEqual(20 + 7 * (10 + blockTokens + 1));
   });
+
+  it.each([0.3, 0.6, 0.9])("keep what fits if all together need more memory (%d of it)", async (share) => {
+    await using model = openModel(tied);
+    const [games, turns] = [12, 6];
+    const start = 64;
+    // At the end of a turn, a game has 64, 80, ... 144 tokens, all of which are kept if there is room.
+    const lengths = Array.from({ length: turns }, (_, turn) => start + 16 * turn);
+    const most = Math.floor((share * games * lengths.at(-1)!) / blockTokens) * blockTokens;
+    const sampler = model.open({ batchSize: 3, keptTokens: most });
+    const texts = Array.from({ length: games }, (_, game) => idsOf(game, start - 7));
+    for (let turn = 0; turn < turns; turn++) {
+      const requests = texts.map((ids, game) => request(ids, 4 * game + 1, { maxTokens: 8 }));
+      const samples = await sampleAll(sampler, requests);
+      for (const [game, { ids }] of samples.entries()) texts[game]!.push(...ids, ...idsOf(turn, 8));
+    }
+    // Of the tokens that a game may continue, a turn finds those that there was room for.
+    const best = lengths.slice(0, -1).reduce((sum, length) => sum + Math.min(most, games * length), 0);
+    expect(sampler.promptTokens.reused).toBeGreaterThan(0.75 * best);
+  });
 });
 
 describe("prompts with a common beginning", () => {

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { environments } from "../../../environments/index.ts";
 import { numberGuessingEnvironment } from "../../../environments/number-guessing/number-guessing.ts";
 import type { Episode } from "../../../src/contract/episode.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
@@ -17,7 +16,7 @@ type Options = Parameters<typeof numberGuessingEnvironment>[0];
 
 function play(secret: number, policies: Policy, options?: Options): Promise<Episode> {
   const environment = numberGuessingEnvironment(options);
-  return rolloutEpisode({ environment, task: taskEntry({ secret }, 0), policies, seed: 1 });
+  return rolloutEpisode({ environment, task: taskEntry({ secret, game: 0 }, 0), policies, seed: 1 });
 }
 
 function replies(episode: Episode): readonly string[] {
@@ -33,11 +32,19 @@ test("passes the conformance suite", async () => {
   }
 });
 
-test("train and test have no common number, and together have every number", async () => {
-  const environment = environments.create("number-guessing", { maximum: 23 });
+test("train and test have no common game, and each has every number once, in random order", async () => {
+  const numbers = Array.from({ length: 23 }, (_, i) => i + 1);
+  const environment = numberGuessingEnvironment({ maximum: 23 });
   const [train, held] = [await environment.tasks("train"), await environment.tasks("test")];
   await checkDisjoint(train, held);
-  expect([train.length, held.length]).toEqual([18, 5]);
+  const orders = await Promise.all(
+    [train, held].map((taskset) => Promise.all(numbers.map(async (_, i) => (await taskset.get(i)).task.secret))),
+  );
+  for (const order of orders) {
+    expect(order.toSorted((a, b) => a - b)).toEqual(numbers);
+    expect(order).not.toEqual(numbers);
+  }
+  expect(orders[0]).not.toEqual(orders[1]);
 });
 
 test("a binary search finds every number without an extra guess", async () => {
@@ -89,7 +96,7 @@ test("an empty reply gets 0", async () => {
 });
 
 test("no text without feedback gets more than one number in ten", async () => {
-  const tasks = Array.from({ length: 10 }, (_, i) => ({ secret: 10 * i + 1 }));
+  const tasks = Array.from({ length: 10 }, (_, i) => ({ secret: 10 * i + 1, game: i }));
   const environment = await averaged(numberGuessingEnvironment(), tasks);
   const words = ["higher", "lower", "-", ...Array.from({ length: 100 }, (_, i) => String(i + 1))];
   const { best } = await climb({ environment, task: taskEntry("all", 0), words });

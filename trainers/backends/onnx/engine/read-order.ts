@@ -47,10 +47,22 @@ export function chooseReads(
   return { read, later };
 }
 
-/** Puts the prompts first that continue the most kept tokens, before those of others take their place in memory. */
+/** Returns completions by prompt. Those of a prompt are read once. */
+export function byPrompt(completions: readonly Completion[]): Completion[][] {
+  const promptOf = ({ request }: Completion): string => `${request.settings.temperature}:${request.promptIds.join()}`;
+  return [...Map.groupBy(completions, promptOf).values()];
+}
+
+/**
+ * Puts the prompts first that continue the most kept tokens, before those of others take their place in memory. If memory
+ * is short, the beginnings of the last ones go first.
+ */
 export function keptFirst<Group extends readonly Completion[]>(groups: readonly Group[], kept: KeptPrefixes): Group[] {
-  const blocks = new Map(groups.map((group) => [group, kept.find(group[0]!.request.promptIds).length]));
-  return groups.toSorted((first, second) => blocks.get(second)! - blocks.get(first)!);
+  const find = (group: Group): number => kept.find(group[0]!.request.promptIds).length;
+  const blocks = new Map(groups.map((group) => [group, find(group)]));
+  const ordered = groups.toSorted((first, second) => blocks.get(second)! - blocks.get(first)!);
+  for (const group of ordered.toReversed()) find(group);
+  return ordered;
 }
 
 /** True if reading `other` will keep many tokens that `prompt` would have to read too. */

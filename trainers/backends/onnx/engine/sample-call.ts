@@ -68,6 +68,11 @@ export class SampleCall {
     return !this.#hasEnded && this.#unfinished.has(completion);
   }
 
+  /** Changes the order of the completions without a row. */
+  order(change: (waiting: readonly Completion[]) => Completion[]): void {
+    this.#waiting = change(this.#waiting.toReversed()).toReversed();
+  }
+
   /** Returns the next completion without a row, which gets one. */
   next(): Completion | undefined {
     return this.#waiting.pop();

@@ -2,7 +2,7 @@ import type { Completion } from "../../../../src/core/policy/completion.ts";
 import type { DecodeBatch, DecodeResults, ReadPrompt } from "./decode-batch.ts";
 import { blockTokens, type KeptPrefixes } from "./kept-prefixes.ts";
 import { KeptRow } from "./kept-row.ts";
-import { chooseReads, keptFirst, type PromptToRead, unreadTokens } from "./read-order.ts";
+import { byPrompt, chooseReads, keptFirst, type PromptToRead, unreadTokens } from "./read-order.ts";
 import type { SampleCall } from "./sample-call.ts";
 
 /** The memory limits of the sampler. */
@@ -74,6 +74,8 @@ export class SamplingLoop {
   /** Samples the completions of a call. Resolves or rejects as the call does. */
   add(call: SampleCall): Promise<void> {
     this.#calls.add(call);
+    const kept = this.#kept;
+    if (kept !== undefined) call.order((waiting) => keptFirst(byPrompt(waiting), kept).flat());
     if (!this.#isRunning) void this.#run();
     return call.ended;
   }
@@ -119,8 +121,7 @@ export class SamplingLoop {
       this.#callOf.set(completion, call);
       admitted.push(completion);
     }
-    const promptOf = ({ request }: Completion): string => `${request.settings.temperature}:${request.promptIds.join()}`;
-    const groups = [...Map.groupBy(admitted, promptOf).values()];
+    const groups = byPrompt(admitted);
     this.#unread = this.#kept === undefined ? groups : keptFirst(groups, this.#kept);
   }
 

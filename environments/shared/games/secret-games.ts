@@ -1,0 +1,20 @@
+import { createRandom, deriveSeed } from "../../../src/core/random/random.ts";
+
+/** One game with a secret that the prompt does not name. */
+export interface SecretGame<Secret> {
+  readonly secret: Secret;
+  /** The number of the game. No two games of `train` and `test` have the same one. */
+  readonly game: number;
+}
+
+/**
+ * Returns one game for each secret, in random order. Both splits have all secrets: the prompts of all games are equal, so
+ * nothing about the secret of a single game can be memorized. A secret that is never right in `train` would be one that a
+ * model learns not to guess.
+ */
+export function secretGames<Secret>(secrets: readonly Secret[], split: string): SecretGame<Secret>[] {
+  const first = split === "test" ? secrets.length : 0;
+  return createRandom(deriveSeed(0, split))
+    .shuffle(secrets)
+    .map((secret, place) => ({ secret, game: first + place }));
+}

@@ -1,0 +1,87 @@
+import type { AgentId } from "../../src/contract/action.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { invalidConfig } from "../../src/contract/errors/index.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
+import { checkEpisodeCount } from "../../src/core/rollout/episode-memory.ts";
+import { checkJointShape, jointActionsPerNode } from "../../src/core/rollout/joint-shape.ts";
+import type { Algorithm } from "../algorithms/index.ts";
+import type { TrainingConfig } from "../config/training-config.ts";
+import { checkEvaluationOpponent } from "../evaluation/evaluation-opponent.ts";
+import { branching } from "../rollouts/branching.ts";
+import { checkFrozenAgents } from "../run/frozen-agents.ts";
+import { checkLearnable } from "./check-learnable.ts";
+
+interface CheckedRun {
+  readonly config: TrainingConfig;
+  readonly algorithm: Algorithm;
+  readonly environment: EnvironmentDefinition;
+  /** The agents that are not trained. */
+  readonly frozen: readonly AgentId[];
+}
+
+/**
+ * Throws `config.invalid` or `config.unknown-name` for a run that cannot work in its environment, whatever model and
+ * backend it has. Opens nothing.
+ */
+export function checkRun(run: CheckedRun): void {
+  const { config, algorithm, environment, frozen } = run;
+  checkLearnable(algorithm, { environment, config });
+  checkEnvironmentFits(run);
+  const { agents } = environment.spec;
+  checkFrozenAgents({ agents, frozen, models: Object.keys(config.agents.models) });
+  if (config.evaluation.opponent !== undefined) checkEvaluationOpponent(run);
+  checkBranching(run);
+  checkBest(config);
+}
+
+/** Throws `config.invalid` if the episodes of a training step do not fit into memory. */
+export function checkBatchSize(tasks: Taskset, { algorithm, environment, config, frozen }: CheckedRun): void {
+  const { batchSize, epochs } = config.training;
+  const { spec } = environment;
+  const shape = branching(algorithm, { spec, frozen });
+  checkEpisodeCount({
+    what: "A training step",
+    tasks: epochs === undefined || tasks.length === "unbounded" ? batchSize : Math.min(batchSize, tasks.length),
+    episodesPerTask: shape === undefined ? algorithm.rollout.groupSize : jointActionsPerNode(shape, spec.agents.length),
+    keys: ["training.batchSize", "algorithm.groupSize"],
+  });
+}
+
+/** Throws `config.invalid` if the episodes of an evaluation with this many tasks do not fit into memory. */
+export function checkEvaluationSize(tasks: number, { evaluation: { episodesPerTask } }: TrainingConfig): void {
+  const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
+  checkEpisodeCount({ what: "An evaluation", tasks, episodesPerTask, keys });
+}
+
+function checkEnvironmentFits({ algorithm, environment: { spec } }: CheckedRun): void {
+  const problem = algorithm.problemWith?.(spec);
+  if (problem === undefined) return;
+  throw invalidConfig(
+    `The algorithm cannot learn in the environment "${spec.id}": ${problem}.`,
+    "Change that setting of the algorithm, or choose another environment.",
+    { environment: spec.id, agents: [...spec.agents], maxTurns: spec.maxTurns },
+  );
+}
+
+/** Throws if a tree of joint actions may become too large. */
+function checkBranching({ algorithm, environment, config, frozen }: CheckedRun): void {
+  const { spec } = environment;
+  const shape = branching(algorithm, { spec, frozen });
+  if (shape === undefined) return;
+  const maxTurns = Math.min(spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
+  checkJointShape(shape, { agents: spec.agents.length, maxTurns });
+}
+
+function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig): void {
+  if (from === "best" && checkpoint.best === undefined) {
+    throw invalidConfig(
+      "export.from is best, but no best checkpoint is kept.",
+      "Set checkpoint.best, such as { metric: evaluation/accuracy }.",
+    );
+  }
+  if (checkpoint.best === undefined || evaluation.split !== undefined) return;
+  throw invalidConfig(
+    "checkpoint.best keeps the checkpoint of the best evaluation, but there is no evaluation.",
+    "Name held-out tasks, such as evaluation.split: test, and set evaluation.every.",
+  );
+}
