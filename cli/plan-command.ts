@@ -16,7 +16,7 @@ import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import { firstTasks } from "../trainers/tasks/first-tasks.ts";
-import { checkBatchSize, checkEvaluationSize, checkRun } from "../trainers/training/check-run.ts";
+import { checkBatchSize, checkDemonstrations, checkEvaluationSize, checkRun } from "../trainers/training/check-run.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
@@ -32,7 +32,8 @@ import { runEnvironment } from "./run-environment.ts";
 
 /**
  * Runs `lyceum plan`: estimates a training, or each of its stages, and prints the plans. Opens the environment to
- * measure prompts, unless arguments and config have all lengths and the steps. Throws `model.missing` or
+ * measure prompts, unless arguments and config have all lengths and the steps. Then it refuses a run that cannot work
+ * there, as `lyceum train` does ({@link checkRun}). Throws `model.missing` or
  * `model.unsupported` for a model whose shape is not known, `config.invalid` if the hardware is not named, and
  * `backend.unsupported` if it cannot train in the precision of the config.
  */
@@ -167,7 +168,7 @@ function hardwareHint(): string {
 async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
   const { config, environments, algorithms } = run;
   const { promptTokens, completionTokens } = args;
-  // Only plans of the embedded engine have evaluations.
+  // Only plans of the embedded engine on this machine have evaluations.
   const evaluates = (args.device ?? "cpu") === "cpu" && config.backend.type !== "torch";
   const algorithm = createAlgorithm(config, algorithms);
   const samples = algorithm.rollout.actor === "policy";
@@ -183,9 +184,13 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
   const { environment } = await runEnvironment(config, { registry: environments, open: opener.open });
   const frozen = Object.keys(config.agents.policies);
-  checkRun({ config, algorithm, environment, frozen });
+  const checked = { config, algorithm, environment, frozen };
+  checkRun(checked);
+  // The programs of agents are not loaded.
+  if (Object.keys(config.agents.programs).length === 0) checkDemonstrations(checked, {});
   const { split } = config.tasks;
-  checkBatchSize(await environment.tasks(split, { signal }), { config, algorithm, environment, frozen });
+  // Other machines have other memory.
+  if (evaluates) checkBatchSize(await environment.tasks(split, { signal }), checked);
   const measured =
     promptTokens !== undefined && (samples || given !== undefined)
       ? undefined

@@ -121,11 +121,6 @@ function section(result: RowResult): string[] {
   ];
 }
 
-const probeConclusion =
-  "Eight groups are a small sample: the share in the next ten steps differs by up to half of all groups. Where the probe " +
-  "was content, the score rose. Its one advice, SFT first, was for a run that had begun with SFT, and whose score rose as it " +
-  "was. In another run of the same task without SFT, the probe said the same, and the score rose little.";
-
 /** Compares what the probes said with what happened. Controls have other rewards than those that the probe judges. */
 function probeSection(results: readonly RowResult[]): string[] {
   const probed = results.flatMap(({ row, runs }) =>
@@ -135,7 +130,7 @@ function probeSection(results: readonly RowResult[]): string[] {
       const { before, after } = scoresOf([record]);
       const { withSignal, groups, advice, later } = probe;
       // The first words of an advice name the change, and the others its reason.
-      const changes = advice.map((text) => text.split(/[:.,]/)[0]!).join("; ");
+      const changes = advice.map((text) => text.split(/[:,]| \(|\. /)[0]!).join("; ");
       const found = `${withSignal} of ${groups}`;
       const gain = differenceText(row, before, after);
       return [
@@ -149,14 +144,12 @@ function probeSection(results: readonly RowResult[]): string[] {
     "## What the probe said",
     "",
     "A training begins with a [probe](training.md#probe): it counts the groups of the first batch whose rewards differ, and",
-    "proposes changes if fewer than half do. The table compares it with the ten steps that followed. Runs without a probe in",
-    "their record are left out.",
+    "proposes changes if fewer than half do. The table compares the share that the probe found with that of the next steps, at",
+    "most ten. Four or eight groups are a small sample. Runs without a probe in their record are left out.",
     "",
-    "| run | groups with a signal | advice | in the next ten steps | gain |",
+    "| run | groups with a signal in the probe | advice | share with a signal in the next steps | gain |",
     "|---|---|---|---|---|",
     ...probed,
-    "",
-    ...wrapped(probeConclusion),
   ];
 }
 

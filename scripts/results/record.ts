@@ -43,7 +43,7 @@ export interface RecordedStage {
   readonly of: number;
   readonly seconds: number;
   readonly evaluations: readonly RecordedEvaluation[];
-  /** What the probe found and said. Absent if the stage has no probe. */
+  /** What the probe found and said. Absent if the stage has no probe or no second step. */
   readonly probe?: RecordedProbe;
 }
 
@@ -53,7 +53,7 @@ export interface RecordedProbe {
   readonly groups: number;
   readonly withSignal: number;
   readonly advice: readonly string[];
-  /** The mean share of groups with a signal in steps 2 to 11. The probe has played step 1. */
+  /** The mean share of groups with a signal in steps 2 to 11, or to the last one. The probe has played step 1. */
   readonly later: number;
 }
 

@@ -100,7 +100,8 @@ export const resultRows: readonly ResultRow[] = [
     bounds: share,
     note:
       "Without SFT first, and with reasoning before the answer, eight answers are nearly always all wrong: in 20 steps, nine of ten " +
-      "groups had no preference, and the score went from 9.4 % to 12.5 % (64 problems). The probe had proposed SFT first.",
+      "groups had no preference, and the score went from 9.4 % to 12.5 % (64 problems). The probe had proposed SFT first. It said the " +
+      "same in the run above, in which SFT had come first: the score rose without a change.",
   },
   {
     id: "reverse-text",

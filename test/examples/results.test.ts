@@ -96,6 +96,21 @@ describe("the page", () => {
     expect(pages["docs/results/sums.svg"]).toContain("random rewards");
   });
 
+  it("compares the probe of a run with what followed", () => {
+    const advice = [
+      "SFT first: add it.",
+      "a higher sampling.maxTokens, now 8. Most are cut off.",
+      "larger groups (algorithm.groupSize)",
+    ];
+    const probed = { ...stage(4, 16), probe: { groups: 8, withSignal: 2, advice, later: 0.775 } };
+    const { "docs/results.md": page } = pagesOf([row], [record(1, false, [probed]), record(1, true, [probed])]);
+    const rows = page!.split("\n").filter((line) => line.startsWith("| Sums of 2 numbers, seed 1 |"));
+    expect(rows).toHaveLength(1);
+    const changes = "SFT first; a higher sampling.maxTokens; larger groups";
+    expect(rows[0]).toMatch(new RegExp(`\\| 2 of 8 \\| ${changes} \\| 78 % \\| \\+60 % `));
+    expect(pagesOf([row], [record(1, false, [stage(4, 16)])])["docs/results.md"]).not.toContain("What the probe said");
+  });
+
   it("marks a row without records, and a run that was interrupted", () => {
     const { "docs/results.md": none, ...pictures } = pagesOf([{ ...row, notRun: "it needs a GPU" }], []);
     expect(none).toMatch(/^\| \[Sums.*\| tiny \| not run \|/m);

@@ -13,7 +13,7 @@ export function toolMetrics(
 ): Record<string, number> {
   const agents = episodes.flatMap((episode) => {
     const all = Object.values(episode.agents);
-    return hasTools(episode) ? all : all.filter(mayCallTools);
+    return all.filter((agent) => agent.turns.length > 0 && (hasTools(episode) || mayCallTools(agent)));
   });
   if (agents.length === 0) return {};
   const messages = agents.flatMap(({ nodes, turns }) =>

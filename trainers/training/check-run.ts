@@ -9,6 +9,7 @@ import type { TrainingConfig } from "../config/training-config.ts";
 import { checkEvaluationOpponent } from "../evaluation/evaluation-opponent.ts";
 import { branching } from "../rollouts/branching.ts";
 import { checkFrozenAgents } from "../run/frozen-agents.ts";
+import type { TrainingRun } from "../run/training-run.ts";
 import { checkLearnable } from "./check-learnable.ts";
 
 interface CheckedRun {
@@ -32,6 +33,20 @@ export function checkRun(run: CheckedRun): void {
   if (config.evaluation.opponent !== undefined) checkEvaluationOpponent(run);
   checkBranching(run);
   checkBest(config);
+}
+
+/** Throws if an algorithm needs demonstrations, and neither the environment nor the agents' programs give any. */
+export function checkDemonstrations(
+  { algorithm, environment, frozen }: CheckedRun,
+  programs: TrainingRun["programs"],
+): void {
+  if (algorithm.rollout.actor !== "demonstration" || environment.demonstrate !== undefined) return;
+  const trained = environment.spec.agents.filter((agent) => !frozen.includes(agent));
+  if (trained.every((agent) => programs[agent]?.demonstrate !== undefined)) return;
+  throw invalidConfig(
+    `The environment "${environment.spec.id}" has no demonstrations to learn from.`,
+    "Choose an algorithm that learns from rewards, such as grpo, or give the environment a demonstrate function.",
+  );
 }
 
 /** Throws `config.invalid` if the episodes of a training step do not fit into memory. */

@@ -16,7 +16,6 @@ import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-writer.ts";
 import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import { TrainingProgress } from "../../src/core/training-progress.ts";
-import type { Algorithm } from "../algorithms/index.ts";
 import type { Model, TrainingBackend } from "../backend/training-backend.ts";
 import { bestCheckpointPath, readBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
@@ -39,7 +38,7 @@ import { createTaskOrder, type TaskOrder } from "../tasks/task-order.ts";
 import { duplicateWarning } from "../tasks/task-warnings.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
-import { checkBatchSize, checkEvaluationSize, checkRun } from "./check-run.ts";
+import { checkBatchSize, checkDemonstrations, checkEvaluationSize, checkRun } from "./check-run.ts";
 import { exportStart } from "./export-start.ts";
 import { createAlgorithm, withLearningRate } from "./resolve-config.ts";
 import { trainingSteps } from "./step-count.ts";
@@ -60,7 +59,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const { agents } = environment.spec;
   checkRun({ config: checked, algorithm, environment, frozen: frozenNames });
   checkPrograms({ given: programs, named: checked.agents.programs, agents, frozen: frozenNames });
-  checkDemonstrations(algorithm, { environment, programs, frozen: frozenNames });
+  checkDemonstrations({ config: checked, algorithm, environment, frozen: frozenNames }, programs);
   const frozen = frozenPolicies({
     given: policies,
     named: checked.agents.policies,
@@ -258,19 +257,4 @@ async function openTasks(options: {
   );
   await checkDisjoint(tasks, played, { sample, signal: options.signal });
   return { tasks, heldOut, dropped };
-}
-
-/** Throws if an algorithm needs demonstrations, and neither the environment nor the agents' programs give any. */
-function checkDemonstrations(
-  algorithm: Algorithm,
-  options: Pick<TrainingRun, "environment" | "programs"> & { readonly frozen: readonly AgentId[] },
-): void {
-  const { environment, programs, frozen } = options;
-  if (algorithm.rollout.actor !== "demonstration" || environment.demonstrate !== undefined) return;
-  const trained = environment.spec.agents.filter((agent) => !frozen.includes(agent));
-  if (trained.every((agent) => programs[agent]?.demonstrate !== undefined)) return;
-  throw invalidConfig(
-    `The environment "${environment.spec.id}" has no demonstrations to learn from.`,
-    "Choose an algorithm that learns from rewards, such as grpo, or give the environment a demonstrate function.",
-  );
 }

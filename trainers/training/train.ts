@@ -52,7 +52,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   for (const message of run.notes) yield { type: "warning", step: progress.step, message };
   if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
   try {
-    if (config.preflight) yield* checkRun(run, options);
+    if (config.preflight) yield* runPreflight(run, options);
     let watched = await run.tasks.peek(watchedTasks, { signal: options.signal });
     await using batches = openBatches(run);
     const isProbed = progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy";
@@ -98,7 +98,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
 const watchedTasks = 4;
 
 /** Checks the run before its first step. Throws `preflight.failed` after the event if a check fails. */
-async function* checkRun(
+async function* runPreflight(
   run: TrainingRun,
   { backend }: Pick<TrainOptions, "backend">,
 ): AsyncGenerator<PreflightEvent, void, undefined> {

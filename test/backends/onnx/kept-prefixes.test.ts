@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Completion } from "../../../src/core/policy/completion.ts";
 import { KeptMemory } from "../../../trainers/backends/onnx/engine/kept-memory.ts";
 import { blockTokens, KeptPrefixes } from "../../../trainers/backends/onnx/engine/kept-prefixes.ts";
 import { KeptRow } from "../../../trainers/backends/onnx/engine/kept-row.ts";
+import { keptFirst } from "../../../trainers/backends/onnx/engine/read-order.ts";
 import { readDecoderConfig } from "../../../trainers/model-folders/architecture/decoder-config.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
@@ -45,6 +47,27 @@ const sequence = fc
     const ids = [...blocks.flatMap((id) => Array<number>(blockTokens).fill(id)), ...Array<number>(rest + 1).fill(2)];
     return change === null || change >= ids.length ? ids : ids.with(change, 3);
   });
+
+describe("the order of prompts", () => {
+  const completions = (promptIds: readonly number[]) =>
+    [{ request: { promptIds, settings: { temperature: 1 } } }] as unknown as readonly Completion[];
+
+  it("is by kept tokens, and memory is taken from the last ones", () => {
+    const kept = new KeptPrefixes({ size, mostBytes: 3 * blockBytes });
+    const [much, little, none] = [2, 1, 1].map((blocks, id) => Array<number>(blocks * blockTokens + 1).fill(id));
+    read(kept, much!);
+    read(kept, little!);
+    for (const order of [
+      [much, little, none],
+      [none, little, much],
+    ]) {
+      const groups = order.map((ids) => completions(ids!));
+      expect(keptFirst(groups, kept).map(([first]) => first!.request.promptIds)).toEqual([much, little, none]);
+    }
+    kept.evict();
+    expect([much, little].map((ids) => kept.find(ids!).length)).toEqual([2, 0]);
+  });
+});
 
 describe("kept prefixes", () => {
   it("are those of the same tokens, the most recently used ones, within the memory", () => {
