@@ -79,14 +79,15 @@ export const resultRows: readonly ResultRow[] = [
     id: "number-guessing",
     title: "Number guessing over several turns",
     about:
-      "The model finds a number between 1 and 100 by guesses that are answered by higher or lower. SFT on binary search, " +
-      "then GRPO. The score is the reward: 1 for a number that is found as fast as binary search finds it, less for each further guess.",
+      "The model finds a number between 1 and 30 by guesses that are answered by higher or lower. SFT on binary search, " +
+      "then GRPO. The score is the reward of sampled games with each of the numbers: 1 for a number that is found as fast " +
+      "as binary search finds it, less for each further guess.",
     model: smollm,
     score: "reward",
     bounds: share,
     note:
-      "The demonstrations of binary search bring nearly all of the gain. 15 steps of play then change little, and 20 held-out " +
-      "numbers leave a wide interval.",
+      "With numbers up to 100, eight steps of SFT, six groups of eight games and a learning rate of 2e-4, 18 steps of play did not " +
+      "raise the reward (0.53 before, 0.48 after ten steps).",
   },
   {
     id: "addition-dpo",

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { invalidConfig, toErrorData } from "../../src/contract/errors/index.ts";
+import { toErrorData } from "../../src/contract/errors/index.ts";
 import { isJsonObject } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { checkVersion } from "../../src/contract/specification-version.ts";
@@ -54,10 +54,10 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   checkVersion(`Backend "${backend.capabilities.name}"`, backend);
   const checked = checkConfig(options.config, options.algorithms);
   const algorithm = createAlgorithm(checked, options.algorithms);
-  checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
   const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(checked.agents.policies)])];
   const { agents } = environment.spec;
   checkRun({ config: checked, algorithm, environment, frozen: frozenNames });
+  checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
   checkPrograms({ given: programs, named: checked.agents.programs, agents, frozen: frozenNames });
   checkDemonstrations({ config: checked, algorithm, environment, frozen: frozenNames }, programs);
   const frozen = frozenPolicies({
