@@ -16,7 +16,7 @@ import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import { firstTasks } from "../trainers/tasks/first-tasks.ts";
-import { checkBatchSize, checkDemonstrations, checkEvaluationSize, checkRun } from "../trainers/training/check-run.ts";
+import { checkBatchSize, checkDemonstrations, checkRun, evaluatedTaskCount } from "../trainers/training/check-run.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
@@ -219,11 +219,10 @@ async function countEvaluatedTasks(
   environment: EnvironmentDefinition,
   signal: AbortSignal,
 ): Promise<number> {
-  const { split, limit } = config.evaluation;
+  const { split } = config.evaluation;
   if (split === undefined) return 0;
   const taskset = await environment.tasks(split, { signal });
-  const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
-  checkEvaluationSize(count, config);
+  const count = evaluatedTaskCount(taskset, config);
   if (environment.environmentOf === undefined) return count;
   return (await firstTasks(taskset, { count, isMixture: true, signal })).length;
 }

@@ -1,6 +1,6 @@
 // Runs a row of docs/results.md and records it; `npm run docs` then writes the page.
 //
-//   npm run results -- run ROW [--seed 1] [--control] [--model FOLDER] [--data PATH] [--output FOLDER] [--resume] [--note TEXT]
+//   npm run results -- run ROW [--seed 1] [--control] [--model PATH] [--data PATH] [--output FOLDER] [--resume] [--note TEXT]
 //   npm run results -- record ROW [...]        records a run that was interrupted, as far as it came
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -68,8 +68,8 @@ function pageText(results: readonly RowResult[]): string {
     "|---|---|---|---|---|---|---|---|---|---|",
     ...results.map(tableRow),
     "",
-    "A row is run and recorded by these commands. `--control` replaces the rewards, `--model FOLDER` takes the weights from",
-    "a folder instead of the hub, and `--data PATH` the tasks from files:",
+    "A row is run and recorded by these commands. `--control` replaces the rewards, `--model PATH` takes the weights from a",
+    "folder or a GGUF file instead of the hub, and `--data PATH` the tasks from files:",
     "",
     "<!-- not run: trains for minutes or hours -->",
     "```sh",
@@ -108,15 +108,16 @@ function section(result: RowResult): string[] {
     const reason = row.notRun === undefined ? "Not run yet." : `Not run: ${row.notRun}.`;
     return [...head, "", reason, ...note];
   }
+  const solved = [...runs, ...controls].map(solvedText).every((text) => text !== undefined);
   return [
     ...head,
     "",
     `![${row.title}: score by step](results/${row.id}.svg)`,
     ...(runs[0]!.stages.length > 1 ? ["", "The dashed line is where the last stage begins."] : []),
     "",
-    "| run | steps | untrained | before the last stage | trained | minutes | hardware, versions, note |",
-    "|---|---|---|---|---|---|---|",
-    ...[...runs, ...controls].map((record) => runRow(row, record)),
+    `| run | steps | untrained | before the last stage | trained | ${solved ? "solved tasks | " : ""}minutes | hardware, versions, note |`,
+    `|---|---|---|---|---|---|---|${solved ? "---|" : ""}`,
+    ...[...runs, ...controls].map((record) => runRow(row, record, solved)),
     ...note,
   ];
 }
@@ -153,7 +154,7 @@ function probeSection(results: readonly RowResult[]): string[] {
   ];
 }
 
-function runRow(row: ResultRow, record: ResultRecord): string {
+function runRow(row: ResultRow, record: ResultRecord, solved: boolean): string {
   const { untrained, before, after } = scoresOf([record]);
   const { stages, seed, control, hardware, versions, note } = record;
   return cells([
@@ -162,9 +163,18 @@ function runRow(row: ResultRow, record: ResultRecord): string {
     valueText(row, mean(known(untrained))!),
     valueText(row, mean(known(before))!),
     valueText(row, mean(known(after))!),
+    ...(solved ? [solvedText(record)!] : []),
     String(Math.round(sum(stages.map(({ seconds }) => seconds)) / 60)),
     `${[hardware, `Node ${versions.node}`, ...libraries(versions)].join(", ")}${note === undefined ? "" : `; ${note}`}`,
   ]);
+}
+
+/** Returns the share of solved tasks before and after the last stage. */
+function solvedText({ stages }: ResultRecord): string | undefined {
+  const { evaluations } = stages.at(-1)!;
+  const [before, after] = [evaluations[0]!.solved, evaluations.at(-1)!.solved];
+  if (before === undefined || after === undefined) return undefined;
+  return [before, after].map((share) => `${Number((100 * share).toFixed(1))} %`).join(" to ");
 }
 
 /** Returns the names and versions of the libraries that have computed a run. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { parse } from "yaml";
@@ -25,7 +25,7 @@ export interface ResultRecord {
   readonly control: boolean;
   /** The SHA-256 of the config file's content, as {@link configHash} returns it. */
   readonly config: string;
-  /** The SHA-256 of the weights that the run started from, if they came from a folder. */
+  /** The SHA-256 of the weights that the run started from, if they came from this computer. */
   readonly weights?: string;
   readonly startedAt: string;
   readonly hardware: string;
@@ -61,6 +61,8 @@ export interface RecordedProbe {
 export interface RecordedEvaluation {
   readonly step: number;
   readonly scores: readonly (number | null)[];
+  /** The share of solved tasks, if the score is the reward and the environment says which answers are correct. */
+  readonly solved?: number;
 }
 
 /** Returns the SHA-256 of a config's content. Comments and spacing do not change it. */
@@ -75,7 +77,7 @@ export function recordName({ row, seed, control }: Pick<ResultRecord, "row" | "s
 
 /**
  * Reads the run in `folder`, finished or interrupted in its last stage. `config` is the text of its config file, and
- * `model` the folder of its weights. Throws `data.not-found` for a stage that has not begun.
+ * `model` the folder or the GGUF file of its weights. Throws `data.not-found` for a stage that has not begun.
  */
 export async function readRecord(options: {
   readonly row: string;
@@ -122,7 +124,7 @@ async function readStage(
   }
   const evaluations: RecordedEvaluation[] = [];
   for (const { step } of run.evaluations) {
-    evaluations.push({ step, scores: await taskScores(join(folder, evaluationsFolder, stepFolder(step)), score) });
+    evaluations.push({ step, ...(await readScores(join(folder, evaluationsFolder, stepFolder(step)), score)) });
   }
   const stage = {
     algorithm: run.start!.algorithm,
@@ -142,17 +144,22 @@ function recordedProbe({ probe, steps }: RunRecord): { readonly probe?: Recorded
   return { probe: { groups, withSignal, advice, later: rounded(1 - mean(shares)!) } };
 }
 
-/** Returns the score of each task of an evaluation. In a match, only the rewards of the trained model count. */
-async function taskScores(folder: string, score: Score): Promise<(number | null)[]> {
+/** Reads the score of each task of an evaluation. In a match, only the rewards of the trained model count. */
+async function readScores(folder: string, score: Score): Promise<Omit<RecordedEvaluation, "step">> {
   const manifest = await readManifest(folder);
   const tasks = await Array.fromAsync(readTaskLines(folder));
   const results = taskResults(tasks, { samples: manifest.samples, entries: await readEntries(folder) });
   const evaluated = evaluatedAgents(manifest);
-  return results.map(({ scored, correct }) => {
-    if (scored.length === 0) return null;
-    const rewards = scored.map((entry) => episodeReward(entry, evaluated(entry.sampleIndex)));
-    return rounded(score === "accuracy" ? correct / scored.length : mean(rewards)!);
+  const accuracies = results.map(({ scored, correct }) => (scored.length === 0 ? null : correct / scored.length));
+  if (score === "accuracy")
+    return { scores: accuracies.map((accuracy) => (accuracy === null ? null : rounded(accuracy))) };
+  const scores = results.map(({ scored }) => {
+    const reward = mean(scored.map((entry) => episodeReward(entry, evaluated(entry.sampleIndex))));
+    return reward === undefined ? null : rounded(reward);
   });
+  const judged = results.some(({ scored }) => scored.some(({ correct }) => correct !== undefined));
+  const solved = mean(accuracies.filter((accuracy) => accuracy !== null));
+  return { scores, ...(judged && solved !== undefined ? { solved: rounded(solved) } : {}) };
 }
 
 /** Four digits are more than an evaluation of a hundred tasks can tell. */
@@ -160,12 +167,17 @@ function rounded(value: number): number {
   return Number(value.toFixed(4));
 }
 
-/** Returns the SHA-256 of all safetensors files of a folder, in the order of their names. */
-async function weightsHash(folder: string): Promise<string> {
+/** Returns the SHA-256 of a GGUF file, or of all safetensors files of a folder, in the order of their names. */
+async function weightsHash(model: string): Promise<string> {
   const hash = createHash("sha256");
-  const files = (await readdir(folder)).filter((name) => name.endsWith(".safetensors")).sort();
-  for (const name of files) await pipeline(createReadStream(join(folder, name)), hash, { end: false });
+  for (const file of await weightFiles(model)) await pipeline(createReadStream(file), hash, { end: false });
   return hash.digest("hex");
+}
+
+async function weightFiles(model: string): Promise<string[]> {
+  if ((await stat(model)).isFile()) return [model];
+  const names = (await readdir(model)).filter((name) => name.endsWith(".safetensors")).sort();
+  return names.map((name) => join(model, name));
 }
 
 function sha256(content: string): string {

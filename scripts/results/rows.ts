@@ -128,6 +128,17 @@ export const resultRows: readonly ResultRow[] = [
     notRun: "it takes hours on two cores",
   },
   {
+    id: "one-coder",
+    title: "One agent writes the program, with as many samples",
+    about:
+      "The same problems, turns and steps with one agent and groups of eight instead of four of each agent. CoMLRL's reward has " +
+      "less for one agent, at most 4.2 over two turns instead of 8: compare the solved tasks.",
+    model: "Qwen2.5-Coder-0.5B-Instruct",
+    score: "reward",
+    bounds: { least: 0, most: 4.2 },
+    notRun: "it takes hours on two cores",
+  },
+  {
     id: "two-writers",
     title: "Two agents write two summaries",
     about:

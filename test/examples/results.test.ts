@@ -96,6 +96,20 @@ describe("the page", () => {
     expect(pages["docs/results/sums.svg"]).toContain("random rewards");
   });
 
+  it("shows the share of solved tasks where every run has one", () => {
+    const solved = (share: number): RecordedStage => {
+      const { evaluations, ...rest } = stage(4, 8);
+      return { ...rest, evaluations: evaluations.map((given, place) => ({ ...given, solved: place * share })) };
+    };
+    const rewards: ResultRow = { ...row, score: "reward" };
+    const all = pagesOf([rewards], [record(1, false, [solved(0.125)]), record(1, true, [solved(0)])]);
+    expect(all["docs/results.md"]).toMatch(
+      /^\| seed 1 \| grpo 4 \| 0\.200 \| 0\.200 \| 0\.400 \| 0 % to 12\.5 % \| 2 \|/m,
+    );
+    const some = pagesOf([rewards], [record(1, false, [solved(0.125)]), record(1, true, [stage(4, 8)])]);
+    expect(some["docs/results.md"]).not.toContain("solved tasks");
+  });
+
   it("compares the probe of a run with what followed", () => {
     const advice = [
       "SFT first: add it.",

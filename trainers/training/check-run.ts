@@ -21,8 +21,8 @@ interface CheckedRun {
 }
 
 /**
- * Throws `config.invalid` or `config.unknown-name` for a run that cannot work in its environment, whatever model and
- * backend it has. Opens nothing.
+ * Checks a run against its environment, before a model or a backend is opened. Throws `config.invalid` or
+ * `config.unknown-name`.
  */
 export function checkRun(run: CheckedRun): void {
   const { config, algorithm, environment, frozen } = run;
@@ -62,10 +62,15 @@ export function checkBatchSize(tasks: Taskset, { algorithm, environment, config,
   });
 }
 
-/** Throws `config.invalid` if the episodes of an evaluation with this many tasks do not fit into memory. */
-export function checkEvaluationSize(tasks: number, { evaluation: { episodesPerTask } }: TrainingConfig): void {
+/**
+ * Returns the number of tasks that an evaluation plays. Throws `config.invalid` if their episodes do not fit into memory.
+ */
+export function evaluatedTaskCount({ length }: Taskset, { evaluation }: TrainingConfig): number {
+  const { limit, episodesPerTask } = evaluation;
+  const tasks = length === "unbounded" ? limit : Math.min(limit, length);
   const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
   checkEpisodeCount({ what: "An evaluation", tasks, episodesPerTask, keys });
+  return tasks;
 }
 
 function checkEnvironmentFits({ algorithm, environment: { spec } }: CheckedRun): void {

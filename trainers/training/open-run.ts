@@ -38,7 +38,7 @@ import { createTaskOrder, type TaskOrder } from "../tasks/task-order.ts";
 import { duplicateWarning } from "../tasks/task-warnings.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
-import { checkBatchSize, checkDemonstrations, checkEvaluationSize, checkRun } from "./check-run.ts";
+import { checkBatchSize, checkDemonstrations, checkRun, evaluatedTaskCount } from "./check-run.ts";
 import { exportStart } from "./export-start.ts";
 import { createAlgorithm, withLearningRate } from "./resolve-config.ts";
 import { trainingSteps } from "./step-count.ts";
@@ -237,15 +237,13 @@ async function openTasks(options: {
   const { invalid } = config.data;
   const { tasks, note } = await readTasks(environment, config.tasks.split, { invalid, signal: options.signal });
   const dropped = note === undefined ? [] : [note];
-  const { split, limit } = config.evaluation;
+  const { split } = config.evaluation;
   if (split === undefined) return { tasks, heldOut: [], dropped };
   const evaluated = await readTasks(environment, split, { invalid, signal: options.signal });
   const taskset = evaluated.tasks;
   if (evaluated.note !== undefined) dropped.push(evaluated.note);
-  const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
-  checkEvaluationSize(count, config);
   const heldOut = await firstTasks(taskset, {
-    count,
+    count: evaluatedTaskCount(taskset, config),
     isMixture: environment.environmentOf !== undefined,
     signal: options.signal,
   });
