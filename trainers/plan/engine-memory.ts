@@ -1,5 +1,6 @@
 import { defaultKeptBytes, samplersOfMemory } from "../backends/onnx/engine/kept-memory.ts";
 import { hasRoomForDecodingCopy, largeBase } from "../backends/onnx/models/parameter-memory.ts";
+import { sharedActivationBytes } from "../model-folders/architecture/split-pass.ts";
 import { cacheBytesPerToken } from "./cache-memory.ts";
 import { decodeBatch, logitsPerChunk, preflightRows, processBytes, stateCopies } from "./engine-rates.ts";
 import { exactly, greatest, type Interval, interval, product, sum } from "./interval.ts";
@@ -122,9 +123,11 @@ interface LargestMicroBatch {
 
 /** Returns the largest micro-batch of a run whose lengths are at one end of their intervals. */
 export function microBatchAt(
-  { size, workload, maxTokensPerMicroBatch }: EngineRun,
+  { size, workload, maxTokensPerMicroBatch, quantizedBytes, memory }: EngineRun,
   end: keyof Interval,
 ): LargestMicroBatch {
+  const weightBytes = quantizedBytes ?? bytes * size.parameters;
+  const trainedBytes = bytes * size.trained;
   const length = workload.sequenceLength[end];
   const { batches } = plannedSplit(size, {
     sequences: Math.ceil(workload.sequences / workload.learners),
@@ -132,6 +135,7 @@ export function microBatchAt(
     length,
     prompt: workload.prompt[end],
     maxTokens: maxTokensPerMicroBatch,
+    sharedBytes: sharedActivationBytes({ weightBytes, trainedBytes }, memory),
   });
   const [sequences, tokens] = [
     batches.reduce((count, { indices }) => count + indices.length, 0),

@@ -16,14 +16,15 @@ export function plannedSplit(
     readonly length: number;
     readonly prompt: number;
     readonly maxTokens: number;
+    readonly sharedBytes?: number | undefined;
   },
 ): PassSplit {
-  const { groupSize, length, prompt, maxTokens } = planned;
+  const { groupSize, length, prompt, maxTokens, sharedBytes } = planned;
   const sequences = Math.min(planned.sequences, mostSequences);
   const order = Array.from({ length: sequences }, (_, i) => i);
   const shared = order.map((i) => (i % groupSize === 0 ? 0 : prompt));
   return splitPass(
     order.map(() => length),
-    { sizes, maxTokens, prefixes: groupSize === 1 ? undefined : { order, shared } },
+    { sizes, maxTokens, sharedBytes, prefixes: groupSize === 1 ? undefined : { order, shared } },
   );
 }

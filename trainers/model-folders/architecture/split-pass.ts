@@ -1,3 +1,4 @@
+import { machineMemory } from "../../../src/core/machine-memory.ts";
 import { type ActivationSizes, attentionBlocks, computedBytes, keptBytes } from "./kept-activations.ts";
 
 /** The micro-batches of a pass on the embedded engine. */
@@ -36,6 +37,24 @@ const mostBytes = 0.6 * 2 ** 30;
 /** The same where a larger micro-batch saves much work, because more sequences share a prefix in it. */
 const mostSharedBytes = 1.2 * 2 ** 30;
 
+/** The arrays of a trained parameter that exist while a model trains: its gradient and two moments. */
+const stateArrays = 3;
+
+/**
+ * Returns the bytes of activations that a micro-batch with shared prefixes needs at most. A token of a large model needs
+ * so much that 1.2 GiB hold few sequences of a group, and each micro-batch computes the prompt again. So a micro-batch may
+ * need as much as the weights, but no more than a quarter of the memory that weights, gradient and moments leave.
+ * `memory` is that of the machine by default.
+ */
+export function sharedActivationBytes(
+  parameters: { readonly weightBytes: number; readonly trainedBytes: number },
+  memory: number = machineMemory(),
+): number {
+  const { weightBytes, trainedBytes } = parameters;
+  const left = memory - weightBytes - stateArrays * trainedBytes;
+  return Math.max(mostSharedBytes, Math.min(weightBytes, left / 4));
+}
+
 /**
  * The part of the work that a split has to save over one with fewer demands. Shared tokens need more operators, and a
  * larger micro-batch more memory.
@@ -46,7 +65,8 @@ const leastSaving = 1 / 8;
  * Splits sequences of the given lengths into micro-batches. Each has at most `maxTokens` tokens, of which shared ones
  * count once and padding counts, and keeps a limited number of bytes. A sequence that is longer by itself gets its own
  * micro-batch. With `prefixes`, sequences with a common prefix are put together and share it if that saves enough of the
- * work. Otherwise sequences of similar lengths are put together.
+ * work, and use more memory only if that saves as much again: see {@link sharedActivationBytes}. Otherwise sequences of
+ * similar lengths are put together.
  */
 export function splitPass(
   lengths: readonly number[],
@@ -54,13 +74,15 @@ export function splitPass(
     readonly sizes: ActivationSizes;
     readonly maxTokens: number;
     readonly prefixes?: PrefixOrder | undefined;
+    /** The bytes that a micro-batch with shared prefixes needs at most. Default: 1.2 GiB. */
+    readonly sharedBytes?: number | undefined;
   },
 ): PassSplit {
-  const { prefixes, ...limits } = options;
+  const { prefixes, sharedBytes = mostSharedBytes, ...limits } = options;
   const byLength = [...lengths.keys()].sort((a, b) => lengths[b]! - lengths[a]!);
   const apart = fill(lengths, { ...limits, order: byLength, mostBytes });
   if (prefixes === undefined) return apart;
-  return [mostBytes, mostSharedBytes]
+  return [mostBytes, mostSharedBytes, sharedBytes]
     .map((most) => fill(lengths, { ...limits, ...prefixes, mostBytes: most }))
     .reduce((best, split) => (work(split) < (1 - leastSaving) * work(best) ? split : best), apart);
 }

@@ -4,7 +4,7 @@ import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput, ForwardResult, PassOptions } from "../../../backend/training-backend.ts";
 import { activationSizes, attentionBlocks } from "../../../model-folders/architecture/kept-activations.ts";
 import { layersWithFewWeights } from "../../../model-folders/architecture/lora-layers.ts";
-import { splitPass } from "../../../model-folders/architecture/split-pass.ts";
+import { sharedActivationBytes, splitPass } from "../../../model-folders/architecture/split-pass.ts";
 import { termCoefficients, termStructure } from "../loss-graphs/bound-term.ts";
 import type { GraphPlan } from "../models/graph-parameters.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
@@ -110,10 +110,14 @@ export class SequenceRunner {
     const { signal, maxTokensPerMicroBatch = Infinity, onProgress } = passOptions;
     signal?.throwIfAborted();
     const sequences = data.map(({ tokens }) => tokens);
+    const { weights, trains } = options;
+    const [weightBytes, adapterBytes] = [weights.base.byteLength, weights.adapter?.block.byteLength ?? 0];
+    const trainedBytes = { base: weightBytes, adapter: adapterBytes, none: 0 }[trains];
     const { batches, shares } = splitPass(
       sequences.map(({ length }) => length),
       {
-        sizes: activationSizes(options.weights.config),
+        sizes: activationSizes(weights.config),
+        sharedBytes: sharedActivationBytes({ weightBytes, trainedBytes }),
         maxTokens: Math.min(this.#maxTokens, maxTokensPerMicroBatch),
         // With dropout, equal tokens of different sequences differ.
         prefixes: options.dropout === undefined ? prefixOrder(sequences) : undefined,
