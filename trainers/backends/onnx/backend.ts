@@ -34,8 +34,8 @@ export interface OnnxBackendOptions {
   readonly threads?: number;
   /**
    * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it. Passes of
-   * several sequences have fewer tokens if their activations would need more than 0.6 GiB (see decisions 30 and 34). A token
-   * that several of them share counts once. Default: 2048.
+   * several sequences have fewer tokens if their activations would need more than 0.6 GiB, or if they share much of them
+   * more than the weights (see decisions 34 and 36). A token that several of them share counts once. Default: 2048.
    */
   readonly maxTokensPerMicroBatch?: number;
   /** The maximum number of sequences that are decoded at a time. The key-value cache grows with it. Default: 32. */
