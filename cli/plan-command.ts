@@ -16,11 +16,12 @@ import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import { firstTasks } from "../trainers/tasks/first-tasks.ts";
-import { checkBatchSize, checkDemonstrations, checkRun, evaluatedTaskCount } from "../trainers/training/check-run.ts";
+import { checkBatchSize, evaluatedTaskCount } from "../trainers/training/check-run.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
+import { checkStage } from "./check-stage.ts";
 import type { CommandContext } from "./command-context.ts";
 import { loadStages } from "./load-stages.ts";
 import { measureLengths } from "./plan-lengths.ts";
@@ -32,10 +33,10 @@ import { runEnvironment } from "./run-environment.ts";
 
 /**
  * Runs `lyceum plan`: estimates a training, or each of its stages, and prints the plans. Opens the environment to
- * measure prompts, unless arguments and config have all lengths and the steps. Then it refuses a run that cannot work
- * there, as `lyceum train` does ({@link checkRun}). Throws `model.missing` or
- * `model.unsupported` for a model whose shape is not known, `config.invalid` if the hardware is not named, and
- * `backend.unsupported` if it cannot train in the precision of the config.
+ * measure prompts, unless arguments and config have all lengths and the steps. If it opens the environment, it also refuses
+ * a run that cannot work there: see {@link checkStage}. Throws `model.missing` or `model.unsupported` for a model whose shape
+ * is not known, `config.invalid` if the hardware is not named, and `backend.unsupported` if it cannot train in the
+ * precision of the config.
  */
 export async function planCommand(args: PlanArguments, options: CommandContext): Promise<void> {
   const { catalog, output } = options;
@@ -168,7 +169,7 @@ function hardwareHint(): string {
 async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
   const { config, environments, algorithms } = run;
   const { promptTokens, completionTokens } = args;
-  // Only plans of the embedded engine on this machine have evaluations.
+  // Only plans of the embedded engine on this machine include evaluations.
   const evaluates = (args.device ?? "cpu") === "cpu" && config.backend.type !== "torch";
   const algorithm = createAlgorithm(config, algorithms);
   const samples = algorithm.rollout.actor === "policy";
@@ -183,13 +184,10 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   }
   await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
   const { environment } = await runEnvironment(config, { registry: environments, open: opener.open });
-  const frozen = Object.keys(config.agents.policies);
-  const checked = { config, algorithm, environment, frozen };
-  checkRun(checked);
-  // The programs of agents are not loaded.
-  if (Object.keys(config.agents.programs).length === 0) checkDemonstrations(checked, {});
+  const checked = checkStage(run, environment);
+  const { frozen } = checked;
   const { split } = config.tasks;
-  // Other machines have other memory.
+  // The memory of this machine limits runs on this machine only.
   if (evaluates) checkBatchSize(await environment.tasks(split, { signal }), checked);
   const measured =
     promptTokens !== undefined && (samples || given !== undefined)

@@ -11,10 +11,10 @@ import {
 } from "../reports/training/index.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
-import { checkFrozenAgents } from "../trainers/run/frozen-agents.ts";
 import { planStages } from "../trainers/training/stages.ts";
 import { train } from "../trainers/training/train.ts";
 import { engineOptions } from "./catalog.ts";
+import { checkStage } from "./check-stage.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { dryRunCommand } from "./dry-run-command.ts";
 import { loadStages } from "./load-stages.ts";
@@ -48,9 +48,7 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
   for (const { name, config, environments, algorithms } of loaded) {
     const opening = { registry: environments, open: opener.open };
     const { environment, options: environmentOptions } = await runEnvironment(config, opening);
-    const { models, policies } = config.agents;
-    const { agents } = environment.spec;
-    checkFrozenAgents({ agents, frozen: Object.keys(policies), models: Object.keys(models) });
+    checkStage({ config, algorithms }, environment);
     const training = trainingPart(config);
     runs.push({
       name,

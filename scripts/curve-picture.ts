@@ -44,15 +44,16 @@ export function curvePicture(options: {
   readonly lines: readonly PictureLine[];
   readonly marks?: readonly number[];
   readonly bounds: { readonly least: number; readonly most: number };
+  /** True if the values are shares, which are shown in per cent. */
+  readonly isShare: boolean;
 }): string {
-  const { title, lines, marks = [], bounds } = options;
+  const { title, lines, marks = [], bounds, isShare } = options;
   const values = lines.flatMap(({ ys }) => ys);
-  const last = Math.max(...lines.flatMap(({ xs }) => xs));
+  const last = Math.max(1, ...lines.flatMap(({ xs }) => xs));
   const [low, high] = valueRange({ low: Math.min(...values), high: Math.max(...values), bounds });
   const x = (step: number): number => round(left + (step / last) * (right - left));
   const y = (value: number): number => round(bottom - ((value - low) / (high - low)) * (bottom - top));
-  // Shares are shown in per cent, other scores as numbers.
-  const label = (value: number): string => (bounds.least === 0 && bounds.most === 1 ? shareTick(value) : String(value));
+  const label = (value: number): string => (isShare ? shareTick(value) : String(value));
   const rows = ticks(low, high, 5).map(
     (tick) => `<line class="grid" x1="${left}" x2="${right}" y1="${y(tick)}" y2="${y(tick)}"/>
 <text class="tick" x="${left - 8}" y="${y(tick) + 4}" text-anchor="end">${label(tick)}</text>`,
@@ -65,6 +66,7 @@ export function curvePicture(options: {
     (mark) => `<line class="axis" stroke-dasharray="3" x1="${x(mark)}" x2="${x(mark)}" y1="${top}" y2="${bottom}"/>`,
   );
   const curves = lines.map(({ xs, ys, dots }, i) => {
+    if (xs.length === 0) return [];
     const points = xs.map((step, place) => [x(step), y(ys[place]!)] as const);
     const circles = points.map(([cx, cy]) => `<circle class="dot s${i}" cx="${cx}" cy="${cy}" r="3"/>`);
     return [

@@ -14,4 +14,4 @@ const lines = [
   metricSeries(record, { name: "reward/mean", split }, "held-out tasks, greedy"),
   metricSeries(record, { name: "reward/mean" }, "training tasks, sampled"),
 ];
-await writeFile(picture, curvePicture({ title, lines, bounds: { least: 0, most: 1 } }));
+await writeFile(picture, curvePicture({ title, lines, bounds: { least: 0, most: 1 }, isShare: true }));

@@ -1,5 +1,4 @@
 import type { StepEvent, TrainingEvaluationEvent, TrainingWarningEvent } from "../../src/contract/training-event.ts";
-import { formatPercent } from "../../src/core/text/format-numbers.ts";
 import { readHealth } from "./health-checks.ts";
 import type { HealthSettings } from "./health-settings.ts";
 import { type HealthState, rememberEvaluation, rememberStep } from "./health-state.ts";
@@ -34,5 +33,5 @@ export function updateHealth(
 }
 
 function overText(trouble: string): string {
-  return `${trouble} is over: it is within ${formatPercent(overBelow)} of its threshold.`;
+  return `${trouble} is over: its metric is clear of the threshold again.`;
 }

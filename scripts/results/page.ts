@@ -4,8 +4,11 @@ import type { Interval } from "../../src/evaluation/log/summary.ts";
 import { bootstrapInterval, meanInterval } from "../../src/evaluation/metrics/confidence-interval.ts";
 import { mean } from "../../src/evaluation/metrics/task-results.ts";
 import { curvePicture, type PictureLine } from "../curve-picture.ts";
-import type { RecordedEvaluation, ResultRecord } from "./record.ts";
+import type { RecordedEvaluation, RecordedStage, ResultRecord } from "./record.ts";
 import { type ResultRow, resultRows } from "./rows.ts";
+
+/** What the page shows if no task has a score. */
+const noScore = "no score";
 
 /** The scores of tasks, in order. Null for a task without a score. */
 type Scores = RecordedEvaluation["scores"];
@@ -51,9 +54,9 @@ function pageText(results: readonly RowResult[]): string {
     "",
     "<!-- Written by `npm run docs` from examples/results/records: change those, not this file. -->",
     "",
-    "What models learn with Lyceum, each with seeds and a control in which every reward is a coin (the reward processor",
-    "[`random`](algorithms.md#rewards)). A training that works improves, and its control does not. Rows that do not improve",
-    "stay here, and rows that nobody has run are marked.",
+    "What models learn with Lyceum. Each row is a task with its seeds and a control, in which every reward is a coin (the reward",
+    "processor [`random`](algorithms.md#rewards)). A training that works improves, and its control does not. Rows that do not",
+    "improve stay here, and rows that nobody has run are marked.",
     "",
     "The gain is the score at the end minus the score before the last stage, that is before reinforcement learning where",
     "demonstrations come first. With several seeds, the score of a task is its mean over the seeds. Intervals are 95 %",
@@ -94,7 +97,7 @@ function tableRow({ row, runs, controls }: RowResult): string {
     scoreText(row, before),
     scoreText(row, after),
     differenceText(row, before, after),
-    ...(controls.length === 0 ? ["not run", ""] : controlCells(row, controls, after)),
+    ...(controls.length === 0 ? ["not run", ""] : controlCells({ row, runs, controls })),
     row.published ?? "",
   ]);
 }
@@ -108,21 +111,21 @@ function section(result: RowResult): string[] {
     const reason = row.notRun === undefined ? "Not run yet." : `Not run: ${row.notRun}.`;
     return [...head, "", reason, ...note];
   }
-  const solved = [...runs, ...controls].map(solvedText).every((text) => text !== undefined);
+  const solved = [...runs, ...controls].some((record) => solvedText(record) !== undefined);
   return [
     ...head,
     "",
     `![${row.title}: score by step](results/${row.id}.svg)`,
     ...(runs[0]!.stages.length > 1 ? ["", "The dashed line is where the last stage begins."] : []),
     "",
-    `| run | steps | untrained | before the last stage | trained | ${solved ? "solved tasks | " : ""}minutes | hardware, versions, note |`,
+    `| run | steps | untrained | before the last stage | trained | ${solved ? "correct before, after the last stage | " : ""}minutes | hardware, versions, note |`,
     `|---|---|---|---|---|---|---|${solved ? "---|" : ""}`,
     ...[...runs, ...controls].map((record) => runRow(row, record, solved)),
     ...note,
   ];
 }
 
-/** Compares what the probes said with what happened. Controls have other rewards than those that the probe judges. */
+/** Compares what the probes said with what happened. Controls are left out: their rewards are random. */
 function probeSection(results: readonly RowResult[]): string[] {
   const probed = results.flatMap(({ row, runs }) =>
     runs.flatMap((record) => {
@@ -159,22 +162,27 @@ function runRow(row: ResultRow, record: ResultRecord, solved: boolean): string {
   const { stages, seed, control, hardware, versions, note } = record;
   return cells([
     `seed ${seed}${control ? ", random rewards" : ""}`,
-    stages.map(({ algorithm, steps, of }) => `${algorithm} ${steps === of ? of : `${steps} of ${of}`}`).join(", "),
-    valueText(row, mean(known(untrained))!),
-    valueText(row, mean(known(before))!),
-    valueText(row, mean(known(after))!),
-    ...(solved ? [solvedText(record)!] : []),
+    stages.map(stepsText).join(", "),
+    ...[untrained, before, after].map((scores) => valueText(row, mean(known(scores)))),
+    ...(solved ? [solvedText(record) ?? ""] : []),
     String(Math.round(sum(stages.map(({ seconds }) => seconds)) / 60)),
     `${[hardware, `Node ${versions.node}`, ...libraries(versions)].join(", ")}${note === undefined ? "" : `; ${note}`}`,
   ]);
 }
 
-/** Returns the share of solved tasks before and after the last stage. */
+/** Returns the steps of a stage. Steps after the last evaluation do not count for the score. */
+function stepsText({ algorithm, steps, of, evaluations }: RecordedStage): string {
+  const evaluated = evaluations.at(-1)!.step;
+  const finished = steps === of ? String(of) : `${steps} of ${of}`;
+  return `${algorithm} ${finished}${evaluated === steps ? "" : ` (evaluated at ${evaluated})`}`;
+}
+
+/** Returns the share of correct episodes before and after the last stage. */
 function solvedText({ stages }: ResultRecord): string | undefined {
   const { evaluations } = stages.at(-1)!;
   const [before, after] = [evaluations[0]!.solved, evaluations.at(-1)!.solved];
   if (before === undefined || after === undefined) return undefined;
-  return [before, after].map((share) => `${Number((100 * share).toFixed(1))} %`).join(" to ");
+  return [before, after].map((share) => `${Number((100 * share).toFixed(1))} %`).join(", then ");
 }
 
 /** Returns the names and versions of the libraries that have computed a run. */
@@ -209,13 +217,15 @@ function known(scores: Scores): readonly number[] {
 
 function scoreText(row: ResultRow, scores: Scores): string {
   const values = known(scores);
-  return withInterval(valueText(row, mean(values)!), meanInterval(values), row);
+  return withInterval(valueText(row, mean(values)), values.length === 0 ? undefined : meanInterval(values), row);
 }
 
-/** Returns the gain of the control, and how much higher the score is at the end than the control's. */
-function controlCells(row: ResultRow, controls: readonly ResultRecord[], trained: Scores): string[] {
+/** Returns the gain of the control, and how much higher the score of the runs with the same seeds is at the end. */
+function controlCells({ row, runs, controls }: RowResult): string[] {
   const { before, after } = scoresOf(controls);
-  return [differenceText(row, before, after), differenceText(row, after, trained)];
+  const paired = runs.filter(({ seed }) => controls.some((control) => control.seed === seed));
+  const difference = paired.length === 0 ? noScore : differenceText(row, after, scoresOf(paired).after);
+  return [differenceText(row, before, after), difference];
 }
 
 /** Returns the mean difference of the tasks that have both scores, with its interval. */
@@ -224,6 +234,7 @@ function differenceText(row: ResultRow, from: Scores, to: Scores): string {
     const earlier = from[task] ?? null;
     return score === null || earlier === null ? [] : [score - earlier];
   });
+  if (differences.length === 0) return noScore;
   const interval = differences.length < 2 ? undefined : bootstrapInterval(differences);
   return withInterval(signed(valueText(row, mean(differences)!)), interval, row);
 }
@@ -233,7 +244,8 @@ function withInterval(value: string, interval: Interval | undefined, row: Result
   return `${value} (${valueText(row, interval.low)} to ${valueText(row, interval.high)})`;
 }
 
-function valueText({ score }: ResultRow, value: number): string {
+function valueText({ score }: ResultRow, value: number | undefined): string {
+  if (value === undefined) return noScore;
   // Adding 0 turns -0 into 0.
   return score === "accuracy" ? `${Number((value * 100).toFixed(1)) + 0} %` : (Number(value.toFixed(3)) + 0).toFixed(3);
 }
@@ -244,12 +256,17 @@ function signed(value: string): string {
 
 function picture({ row, runs, controls }: RowResult): string {
   const lines = [
-    curve("rewards of the environment", runs),
-    ...(controls.length === 0 ? [] : [curve("random rewards", controls)]),
+    curve(`rewards of the environment${seedsText(runs)}`, runs),
+    ...(controls.length === 0 ? [] : [curve(`random rewards${seedsText(controls)}`, controls)]),
   ];
   const lengths = runs[0]!.stages.map(({ steps }) => steps);
   const marks = lengths.slice(0, -1).map((_, stage) => sum(lengths.slice(0, stage + 1)));
-  return curvePicture({ title: `${row.title}: score on held-out tasks by step`, lines, marks, bounds: row.bounds });
+  const title = `${row.title}: score on held-out tasks by step`;
+  return curvePicture({ title, lines, marks, bounds: row.bounds, isShare: row.score === "accuracy" });
+}
+
+function seedsText({ length }: readonly ResultRecord[]): string {
+  return length === 1 ? "" : `, ${length} seeds`;
 }
 
 /** Returns the mean score over runs by step, counted over all stages. Only steps that every run has are shown. */
@@ -259,7 +276,10 @@ function curve(name: string, runs: readonly ResultRecord[]): PictureLine {
       new Map(
         stages.flatMap(({ evaluations }, stage) => {
           const earlier = sum(stages.slice(0, stage).map(({ steps }) => steps));
-          return evaluations.map(({ step, scores }) => [earlier + step, mean(known(scores))!] as const);
+          return evaluations.flatMap(({ step, scores }) => {
+            const score = mean(known(scores));
+            return score === undefined ? [] : [[earlier + step, score] as const];
+          });
         }),
       ),
   );

@@ -25,7 +25,7 @@ export interface ResultRecord {
   readonly control: boolean;
   /** The SHA-256 of the config file's content, as {@link configHash} returns it. */
   readonly config: string;
-  /** The SHA-256 of the weights that the run started from, if they came from this computer. */
+  /** The SHA-256 of the weights that the run started from, if `--model` named them. */
   readonly weights?: string;
   readonly startedAt: string;
   readonly hardware: string;
@@ -49,8 +49,9 @@ export interface RecordedStage {
 
 /** A probe, and what happened after it. */
 export interface RecordedProbe {
-  /** The number of groups, and of those with a signal. */
+  /** The number of groups. */
   readonly groups: number;
+  /** The number of groups with a signal. */
   readonly withSignal: number;
   readonly advice: readonly string[];
   /** The mean share of groups with a signal in steps 2 to 11, or to the last one. The probe has played step 1. */
@@ -61,7 +62,7 @@ export interface RecordedProbe {
 export interface RecordedEvaluation {
   readonly step: number;
   readonly scores: readonly (number | null)[];
-  /** The share of solved tasks, if the score is the reward and the environment says which answers are correct. */
+  /** The mean share of correct episodes, if the score is the reward and the environment says which ones are correct. */
   readonly solved?: number;
 }
 
@@ -115,10 +116,11 @@ async function readStage(
   score: Score,
 ): Promise<{ readonly startedAt: string; readonly machine: Machine | undefined; readonly stage: RecordedStage }> {
   const run = runRecord(await readMetrics(join(folder, metricsFileName)));
-  if (run.evaluations.length === 0) {
+  // The first one is before the first step.
+  if (run.evaluations.length < 2) {
     throw new LyceumError({
       code: "data.not-found",
-      message: `The run in ${folder} has no evaluation yet.`,
+      message: `The run in ${folder} has no evaluation after its first step yet.`,
       hint: "Continue it with --resume, and record it afterwards.",
     });
   }

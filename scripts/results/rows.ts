@@ -58,7 +58,7 @@ export const resultRows: readonly ResultRow[] = [
     bounds: share,
     note:
       "After ten steps of SFT the model solves 97 % of the held-out problems, and GRPO has nothing left to improve. So the config has " +
-      "seven. The run was stopped after 10 of the 20 steps of GRPO that its config had then.",
+      "seven. Its config then had 20 steps of GRPO. The run was stopped after 10.",
   },
   {
     id: "countdown",
@@ -102,7 +102,7 @@ export const resultRows: readonly ResultRow[] = [
     note:
       "Without SFT first, and with reasoning before the answer, eight answers are nearly always all wrong: in 20 steps, nine of ten " +
       "groups had no preference, and the score went from 9.4 % to 12.5 % (64 problems). The probe had proposed SFT first. It said the " +
-      "same in the run above, in which SFT had come first: the score rose without a change.",
+      "same in the run above, in which SFT had come first: the score rose although nothing was changed.",
   },
   {
     id: "reverse-text",
@@ -129,10 +129,10 @@ export const resultRows: readonly ResultRow[] = [
   },
   {
     id: "one-coder",
-    title: "One agent writes the program, with as many samples",
+    title: "One agent writes the program, with the same number of samples",
     about:
-      "The same problems, turns and steps with one agent and groups of eight instead of four of each agent. CoMLRL's reward has " +
-      "less for one agent, at most 4.2 over two turns instead of 8: compare the solved tasks.",
+      "The same problems, turns and steps with one agent and groups of eight instead of four of each agent. One agent can earn " +
+      "at most 4.2 over two turns, two agents 8. So compare the share of correct programs, not the rewards.",
     model: "Qwen2.5-Coder-0.5B-Instruct",
     score: "reward",
     bounds: { least: 0, most: 4.2 },
@@ -154,7 +154,7 @@ export const resultRows: readonly ResultRow[] = [
     id: "reverse-text-gpu",
     title: "Reverse text on one GPU",
     about:
-      "The texts and the steps of the row on reverse text, with the model of the published result, whose texts are others.",
+      "The texts and the steps of the row on reverse text, with the model of the published result, which used other texts.",
     model: "Qwen3-0.6B",
     score: "reward",
     bounds: share,

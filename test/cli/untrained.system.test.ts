@@ -36,3 +36,25 @@ it("a training that changes nothing is refused with its key, or ends with a warn
   const trained = await train("{ id: dpo, source: demonstrations }", "trained");
   expect(trained).toMatchObject({ code: 0, stderr: "" });
 });
+
+it("a stage that cannot work is refused before the first one trains", async () => {
+  const folder = await tinyRunFolder();
+  const stage = (name: string, more: string): string => `
+  - { name: ${name}, algorithm: sft, training: { steps: 1, batchSize: 2 }, ${more} }`;
+  const stages = (more: string): string => `
+environment: { id: math, difficulty: 1 }
+model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, intermediateSize: 32, maxLength: 512 } }
+preflight: false
+stages:${stage("one", "export: { format: none }")}${stage("two", more)}
+`;
+  for (const [more, message] of [
+    ["export: { from: best }", "no best checkpoint is kept"],
+    ["agents: { models: { bob: { path: x } } }", 'Unknown agent "bob"'],
+    ["agents: { programs: { bob: { command: [program] } } }", 'Unknown agent "bob"'],
+  ] as const) {
+    await writeFile(join(folder, "config.yaml"), stages(more));
+    const refused = await runInProcess(["train", "--config", "config.yaml", "--output", "run"], { folder });
+    expect(refused, more).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    expect(existsSync(join(folder, "run")), more).toBe(false);
+  }
+});

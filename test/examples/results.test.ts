@@ -91,12 +91,13 @@ describe("the page", () => {
     expect(cells[5]).toMatch(/^75 % /);
     expect(cells[6]).toMatch(/^\+55 % \([1-9]/);
     expect(cells[7]).toBe("+0 % (0 % to 0 %)");
-    expect(cells[8]).toBe(cells[6]);
+    // Only the run with the seed of the control.
+    expect(cells[8]).toMatch(/^\+60 % /);
     expect(pages["docs/results.md"]).toContain("](#sums-of-2-numbers)");
     expect(pages["docs/results/sums.svg"]).toContain("random rewards");
   });
 
-  it("shows the share of solved tasks where every run has one", () => {
+  it("shows the share of correct answers where a run has one", () => {
     const solved = (share: number): RecordedStage => {
       const { evaluations, ...rest } = stage(4, 8);
       return { ...rest, evaluations: evaluations.map((given, place) => ({ ...given, solved: place * share })) };
@@ -104,10 +105,11 @@ describe("the page", () => {
     const rewards: ResultRow = { ...row, score: "reward" };
     const all = pagesOf([rewards], [record(1, false, [solved(0.125)]), record(1, true, [solved(0)])]);
     expect(all["docs/results.md"]).toMatch(
-      /^\| seed 1 \| grpo 4 \| 0\.200 \| 0\.200 \| 0\.400 \| 0 % to 12\.5 % \| 2 \|/m,
+      /^\| seed 1 \| grpo 4 \| 0\.200 \| 0\.200 \| 0\.400 \| 0 %, then 12\.5 % \| 2 \|/m,
     );
     const some = pagesOf([rewards], [record(1, false, [solved(0.125)]), record(1, true, [stage(4, 8)])]);
-    expect(some["docs/results.md"]).not.toContain("solved tasks");
+    expect(some["docs/results.md"]).toContain("| 0 %, then 12.5 % |");
+    expect(pagesOf([rewards], [record(1, false, [stage(4, 8)])])["docs/results.md"]).not.toContain("correct before");
   });
 
   it("compares the probe of a run with what followed", () => {
@@ -125,12 +127,19 @@ describe("the page", () => {
     expect(pagesOf([row], [record(1, false, [stage(4, 16)])])["docs/results.md"]).not.toContain("What the probe said");
   });
 
+  it("says if tasks have no score", () => {
+    const empty = { ...stage(4, 8), evaluations: [0, 4].map((step) => ({ step, scores: [null, null] })) };
+    const { "docs/results.md": page, "docs/results/sums.svg": svg } = pagesOf([row], [record(1, false, [empty])]);
+    expect(page).toMatch(/^\| \[Sums.*\| tiny \| 1 \| no score \| no score \| no score \| no score \| not run \|/m);
+    expect(svg).not.toMatch(/NaN|Infinity/);
+  });
+
   it("marks a row without records, and a run that was interrupted", () => {
     const { "docs/results.md": none, ...pictures } = pagesOf([{ ...row, notRun: "it needs a GPU" }], []);
     expect(none).toMatch(/^\| \[Sums.*\| tiny \| not run \|/m);
     expect(none).toContain("Not run: it needs a GPU.");
     expect(pictures).toEqual({});
     const interrupted = record(1, false, [{ ...stage(0, 4), steps: 2 }]);
-    expect(pagesOf([row], [interrupted])["docs/results.md"]).toContain("| grpo 2 of 4 |");
+    expect(pagesOf([row], [interrupted])["docs/results.md"]).toContain("| grpo 2 of 4 (evaluated at 4) |");
   });
 });

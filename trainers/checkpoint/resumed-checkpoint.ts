@@ -66,8 +66,8 @@ export function earlierRun(folder: string, newest: Checkpoint | undefined): Lyce
     message: `${folder} has checkpoints of an earlier run, ${step === undefined ? "all damaged" : `the newest at step ${step}`}.`,
     hint:
       step === undefined
-        ? "Choose another output folder, or delete these checkpoints."
-        : "Resume that run, or choose another output folder.",
+        ? "Choose another output folder (--output), or delete these checkpoints."
+        : "Resume that run (--resume), or choose another output folder (--output).",
     data: { folder, ...(step === undefined ? {} : { step }) },
   });
 }

@@ -28,7 +28,7 @@ export function toolMetrics(
 
 /**
  * Returns true if the prompt describes tools as text, or if a tool has answered. Tools of a single observation are not
- * part of the episode, so that an agent which never calls one of those is not counted.
+ * part of the episode: an agent that only has such tools counts after its first call.
  */
 function mayCallTools({ nodes }: AgentEpisode): boolean {
   return nodes.some(

@@ -1,41 +1,9 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import { fromErrorData, invalidConfig, LyceumError, unknownNameError } from "../../src/contract/errors/index.ts";
+import { fromErrorData, invalidConfig, LyceumError } from "../../src/contract/errors/index.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { SamplingSettings } from "../../src/contract/sampler.ts";
 import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { withSampling } from "../../src/core/policy/with-sampling.ts";
-
-/** Which agents of an environment are frozen, and which have their own model. */
-interface AgentPolicies {
-  /** The agents of the environment. */
-  readonly agents: readonly AgentId[];
-  /** The frozen agents. A given policy plays each. */
-  readonly frozen: readonly AgentId[];
-  /** The agents with their own model (`agents.models`). */
-  readonly models: readonly AgentId[];
-}
-
-/**
- * Throws `config.unknown-name` if the environment does not have a frozen agent. Throws `config.invalid` if no agent is
- * left to train, or if a frozen agent also has a model to train.
- */
-export function checkFrozenAgents({ agents, frozen, models }: AgentPolicies): void {
-  const unknown = frozen.find((agent) => !agents.includes(agent));
-  if (unknown !== undefined) throw unknownNameError({ kind: "agent", name: unknown, known: agents });
-  const both = frozen.find((agent) => models.includes(agent));
-  if (both !== undefined) {
-    throw invalidConfig(
-      `The agent "${both}" has both a model to train (agents.models) and a frozen policy (agents.policies).`,
-      "Remove it from agents.policies to train it, or from agents.models to freeze it.",
-    );
-  }
-  if (agents.every((agent) => frozen.includes(agent))) {
-    throw invalidConfig(
-      `No agent is left to train: every agent (${agents.join(", ")}) has a frozen policy.`,
-      "Remove at least one agent from agents.policies. To play without training, use lyceum eval or lyceum collect.",
-    );
-  }
-}
 
 /**
  * Returns the policies of the frozen agents. Throws `config.invalid` if the config names a policy that is not given.

@@ -1,5 +1,4 @@
 import type { AgentId } from "../../src/contract/action.ts";
-import { unknownNameError } from "../../src/contract/errors/index.ts";
 import type { Model, ModelSpec, TrainingBackend } from "../backend/training-backend.ts";
 import { modelFolder } from "../checkpoint/checkpoint-manifest.ts";
 import { policySpec, referenceSpec } from "../config/model-config.ts";
@@ -43,8 +42,7 @@ const sharedLearner = "policy";
 
 /**
  * Plans the learners of a run from its config: one for all trained agents, or one for each. Agents with equal sources
- * share a base model, on which each has its own adapter. Throws `config.unknown-name` if `agents.models` names an agent
- * that the environment does not have.
+ * share a base model, on which each has its own adapter.
  */
 export function planLearners(
   config: StartingModels & { readonly seed: number },
@@ -52,9 +50,6 @@ export function planLearners(
   frozen: readonly AgentId[] = [],
 ): LearnerPlan[] {
   const { weights, models } = config.agents;
-  for (const name of Object.keys(models)) {
-    if (!agents.includes(name)) throw unknownNameError({ kind: "agent", name, known: agents });
-  }
   const shared = agents.length === 1 || weights === "shared";
   const trained = agents.filter((agent) => !frozen.includes(agent));
   const groups = shared

@@ -1,6 +1,6 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
-import { invalidConfig } from "../../src/contract/errors/index.ts";
+import { invalidConfig, unknownNameError } from "../../src/contract/errors/index.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
 import { checkEpisodeCount } from "../../src/core/rollout/episode-memory.ts";
 import { checkJointShape, jointActionsPerNode } from "../../src/core/rollout/joint-shape.ts";
@@ -8,16 +8,18 @@ import type { Algorithm } from "../algorithms/index.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import { checkEvaluationOpponent } from "../evaluation/evaluation-opponent.ts";
 import { branching } from "../rollouts/branching.ts";
-import { checkFrozenAgents } from "../run/frozen-agents.ts";
 import type { TrainingRun } from "../run/training-run.ts";
 import { checkLearnable } from "./check-learnable.ts";
 
-interface CheckedRun {
+/** What is known of a run before it opens a model. */
+export interface CheckedRun {
   readonly config: TrainingConfig;
   readonly algorithm: Algorithm;
   readonly environment: EnvironmentDefinition;
-  /** The agents that are not trained. */
+  /** The agents that are not trained: a given policy plays each. */
   readonly frozen: readonly AgentId[];
+  /** The agents that a program plays. */
+  readonly programs: readonly AgentId[];
 }
 
 /**
@@ -25,11 +27,10 @@ interface CheckedRun {
  * `config.unknown-name`.
  */
 export function checkRun(run: CheckedRun): void {
-  const { config, algorithm, environment, frozen } = run;
+  const { config, algorithm, environment } = run;
   checkLearnable(algorithm, { environment, config });
   checkEnvironmentFits(run);
-  const { agents } = environment.spec;
-  checkFrozenAgents({ agents, frozen, models: Object.keys(config.agents.models) });
+  checkAgents(run);
   if (config.evaluation.opponent !== undefined) checkEvaluationOpponent(run);
   checkBranching(run);
   checkBest(config);
@@ -37,7 +38,7 @@ export function checkRun(run: CheckedRun): void {
 
 /** Throws if an algorithm needs demonstrations, and neither the environment nor the agents' programs give any. */
 export function checkDemonstrations(
-  { algorithm, environment, frozen }: CheckedRun,
+  { algorithm, environment, frozen }: Omit<CheckedRun, "programs">,
   programs: TrainingRun["programs"],
 ): void {
   if (algorithm.rollout.actor !== "demonstration" || environment.demonstrate !== undefined) return;
@@ -50,7 +51,10 @@ export function checkDemonstrations(
 }
 
 /** Throws `config.invalid` if the episodes of a training step do not fit into memory. */
-export function checkBatchSize(tasks: Taskset, { algorithm, environment, config, frozen }: CheckedRun): void {
+export function checkBatchSize(
+  tasks: Taskset,
+  { algorithm, environment, config, frozen }: Omit<CheckedRun, "programs">,
+): void {
   const { batchSize, epochs } = config.training;
   const { spec } = environment;
   const shape = branching(algorithm, { spec, frozen });
@@ -81,6 +85,34 @@ function checkEnvironmentFits({ algorithm, environment: { spec } }: CheckedRun):
     "Change that setting of the algorithm, or choose another environment.",
     { environment: spec.id, agents: [...spec.agents], maxTurns: spec.maxTurns },
   );
+}
+
+/** Throws if an agent is unknown, is both trained and frozen, or if no agent is left to train. */
+function checkAgents({ config, environment, frozen, programs }: CheckedRun): void {
+  const { agents } = environment.spec;
+  const models = Object.keys(config.agents.models);
+  const unknown = [...frozen, ...models, ...programs].find((agent) => !agents.includes(agent));
+  if (unknown !== undefined) throw unknownNameError({ kind: "agent", name: unknown, known: agents });
+  for (const agent of frozen) {
+    if (models.includes(agent)) {
+      throw invalidConfig(
+        `The agent "${agent}" has both a model to train (agents.models) and a frozen policy (agents.policies).`,
+        "Remove it from agents.policies to train it, or from agents.models to freeze it.",
+      );
+    }
+    if (programs.includes(agent)) {
+      throw invalidConfig(
+        `The agent "${agent}" has both a program to train (agents.programs) and a frozen policy (agents.policies).`,
+        "Remove it from one of them.",
+      );
+    }
+  }
+  if (agents.every((agent) => frozen.includes(agent))) {
+    throw invalidConfig(
+      `No agent is left to train: every agent (${agents.join(", ")}) has a frozen policy.`,
+      "Remove at least one agent from agents.policies. To play without training, use lyceum eval or lyceum collect.",
+    );
+  }
 }
 
 /** Throws if a tree of joint actions may become too large. */

@@ -56,9 +56,10 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const algorithm = createAlgorithm(checked, options.algorithms);
   const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(checked.agents.policies)])];
   const { agents } = environment.spec;
-  checkRun({ config: checked, algorithm, environment, frozen: frozenNames });
+  const programNames = [...Object.keys(programs), ...Object.keys(checked.agents.programs)];
+  checkRun({ config: checked, algorithm, environment, frozen: frozenNames, programs: programNames });
   checkBackendSupport({ config: checked, algorithm, capabilities: backend.capabilities });
-  checkPrograms({ given: programs, named: checked.agents.programs, agents, frozen: frozenNames });
+  checkPrograms({ given: programs, named: checked.agents.programs });
   checkDemonstrations({ config: checked, algorithm, environment, frozen: frozenNames }, programs);
   const frozen = frozenPolicies({
     given: policies,

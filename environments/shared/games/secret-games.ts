@@ -8,9 +8,8 @@ export interface SecretGame<Secret> {
 }
 
 /**
- * Returns one game for each secret, in random order. Both splits have all secrets: the prompts of all games are equal, so
- * nothing about the secret of a single game can be memorized. A secret that is never right in `train` would be one that a
- * model learns not to guess.
+ * Returns one game for each secret, in random order. Both splits have all secrets. The prompts of all games are equal, so
+ * the model cannot memorize which game has which secret. It would learn not to guess a secret that is never right in `train`.
  */
 export function secretGames<Secret>(secrets: readonly Secret[], split: string): SecretGame<Secret>[] {
   const first = split === "test" ? secrets.length : 0;

@@ -320,7 +320,7 @@ describe("warnings of one trouble", () => {
       { check: "component-fall", subject: "reward/component/format", step: expect.any(Number), over: true },
     ]);
     const ends = healthEvents(run).filter(({ over }) => over === true);
-    expect(ends[0]!.message).toBe("truncation is over: it is within 80.0% of its threshold.");
+    expect(ends[0]!.message).toBe("truncation is over: its metric is clear of the threshold again.");
     expect(ends[1]!.message).toContain("component-fall reward/component/format is over");
     expect(ends[1]!.step).toBeGreaterThan(40);
   });

@@ -37,13 +37,13 @@ const mostBytes = 0.6 * 2 ** 30;
 /** The same where a larger micro-batch saves much work, because more sequences share a prefix in it. */
 const mostSharedBytes = 1.2 * 2 ** 30;
 
-/** The arrays of a trained parameter that exist while a model trains: its gradient and two moments. */
+/** The arrays that each trained parameter needs: a gradient and two moments. */
 const stateArrays = 3;
 
 /**
- * Returns the bytes of activations that a micro-batch with shared prefixes needs at most. A token of a large model needs
- * so much that 1.2 GiB hold few sequences of a group, and each micro-batch computes the prompt again. So a micro-batch may
- * need as much as the weights, but no more than a quarter of the memory that weights, gradient and moments leave.
+ * Returns the bytes of activations that a micro-batch with shared prefixes needs at most. With a large model, 1.2 GiB hold
+ * few sequences of a group, and each micro-batch computes the prompt again. So a micro-batch may need as much as the
+ * weights, but no more than a quarter of the memory that weights, gradient and moments leave.
  * `memory` is that of the machine by default.
  */
 export function sharedActivationBytes(

@@ -54,8 +54,8 @@ export function byPrompt(completions: readonly Completion[]): Completion[][] {
 }
 
 /**
- * Puts the prompts first that continue the most kept tokens, before those of others take their place in memory. If memory
- * is short, the beginnings of the last ones go first.
+ * Puts the prompts first that share most with what is kept. If memory is short, what the last prompts need is dropped
+ * first.
  */
 export function keptFirst<Group extends readonly Completion[]>(groups: readonly Group[], kept: KeptPrefixes): Group[] {
   const find = (group: Group): number => kept.find(group[0]!.request.promptIds).length;
