@@ -8,6 +8,7 @@ import { nearestName } from "../src/contract/errors/nearest-name.ts";
 import { createEnvironmentRegistry, type EnvironmentRegistry } from "../src/core/environment/registry.ts";
 import { startCall } from "../src/core/rollout/running-call.ts";
 import { environmentEntryOf } from "./environment-module.ts";
+import { importHint } from "./import-hint.ts";
 import { isModulePath } from "./module-path.ts";
 import { packageVersion } from "./package-version.ts";
 import { remoteEntry } from "./remote-entry.ts";
@@ -154,24 +155,13 @@ async function importModule(url: string, name: string): Promise<Readonly<Record<
 }
 
 function importFailure(name: string, error: unknown): LyceumError {
-  const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
   return new LyceumError({
     code: "environment.failed",
-    message: `The environment "${name}" cannot be imported: ${message}`,
-    hint:
-      code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
-        ? "Node does not run TypeScript of an installed package. Publish it as JavaScript, or install it from its folder."
-        : isReadAsCommonJs(error)
-          ? 'Its package.json says "type": "commonjs". Run npm pkg set type=module in its folder, or name the file .mts.'
-          : "Check that the module loads: run node with its path. Use --debug to print the stack.",
+    message: `The environment "${name}" cannot be imported: ${error instanceof Error ? error.message : String(error)}`,
+    hint: importHint(error),
     data: { name },
     cause: error,
   });
-}
-
-function isReadAsCommonJs(error: unknown): boolean {
-  if (!(error instanceof SyntaxError)) return false;
-  return /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message);
 }
 
 /** Returns the version of the package that a module belongs to. */

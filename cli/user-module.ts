@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import { startCall } from "../src/core/rollout/running-call.ts";
+import { importHint } from "./import-hint.ts";
 
 /**
  * Imports a module of the user and returns what `find` takes from its exports. `what` is a noun for that, such as
@@ -27,8 +28,7 @@ export async function importFromUser<Value>(options: {
     (): Promise<Readonly<Record<string, unknown>>> => import(pathToFileURL(resolve(path)).href),
   ).catch((cause: unknown) => {
     const problem = cause instanceof Error ? cause.message : String(cause);
-    const hint = "Check that the module loads: run node with its path. Use --debug to print the stack.";
-    throw failure(`The ${what} ${path} cannot be imported: ${problem}`, hint, cause);
+    throw failure(`The ${what} ${path} cannot be imported: ${problem}`, importHint(cause), cause);
   });
   const found = find(module);
   if (found !== undefined) return found;

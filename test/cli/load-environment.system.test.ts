@@ -142,6 +142,16 @@ describe("withEnvironment", () => {
       hint: expect.stringMatching(/\S/),
     });
   });
+
+  it("keeps the hint of a definition that Lyceum refuses", async () => {
+    const tools = '{ add: { description: "", inputSchema: { type: "object" }, execute: () => "" } }';
+    const definition = module("environment").replace("tasks:", `tools: ${tools}, tasks:`);
+    await write("wrong-tool.ts", definition);
+    await expect(load("./wrong-tool.ts")).rejects.toMatchObject({
+      code: "environment.failed",
+      hint: expect.stringContaining("jsonSchema() of the AI SDK"),
+    });
+  });
 });
 
 describe("lyceum train with the user's own environment", () => {

@@ -87,7 +87,7 @@ function readSchema(name: string, given: unknown): { readonly schema: z.ZodType;
     }
   }
   const hint = "Use an inputSchema from Zod 4 (z.object) or from jsonSchema() of the AI SDK.";
-  throw invalid(name, "Its inputSchema is neither from Zod 4 nor a JSON Schema", hint);
+  throw invalid(name, "Its inputSchema is neither from Zod 4 nor from jsonSchema()", hint);
 }
 
 function fromZod(name: string, schema: z.ZodType): { readonly schema: z.ZodType; readonly jsonSchema: Json } {

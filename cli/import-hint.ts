@@ -1,0 +1,18 @@
+import { LyceumError } from "../src/contract/errors/index.ts";
+
+/** Returns what to do about a module that cannot be imported: what its own error says, if it is one of Lyceum's. */
+export function importHint(error: unknown): string {
+  if (LyceumError.isInstance(error) && error.hint !== undefined) return error.hint;
+  if (error instanceof Error && "code" in error && error.code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING") {
+    return "Node does not run TypeScript of an installed package. Publish it as JavaScript, or install it from its folder.";
+  }
+  if (isReadAsCommonJs(error)) {
+    return 'Its package.json says "type": "commonjs". Run npm pkg set type=module in its folder, or name the file .mts.';
+  }
+  return "Check that the module loads: run node with its path. Use --debug to print the stack.";
+}
+
+function isReadAsCommonJs(error: unknown): boolean {
+  if (!(error instanceof SyntaxError)) return false;
+  return /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message);
+}
