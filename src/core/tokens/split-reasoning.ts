@@ -30,6 +30,19 @@ export interface SplitText {
  * or are part of code or of a tool call are text then.
  */
 export function splitReasoning(text: string, startsInside: boolean | undefined): SplitText {
+  let split = splitOnce(text, startsInside);
+  if (startsInside !== undefined) return split;
+  const thoughts = [split.reasoning];
+  // Without a block in it, the text can have another one: a tag that was in code may no longer be.
+  for (let before = text; split.rest !== before; ) {
+    before = split.rest;
+    split = splitOnce(before, startsInside);
+    thoughts.push(split.reasoning);
+  }
+  return { reasoning: joined(thoughts), rest: split.rest };
+}
+
+function splitOnce(text: string, startsInside: boolean | undefined): SplitText {
   const thoughts: string[] = [];
   let kept = "";
   let rest = text;
@@ -40,7 +53,11 @@ export function splitReasoning(text: string, startsInside: boolean | undefined):
     kept += rest.slice(0, block.at);
     rest = withoutBlankStart(rest.slice(block.end));
   }
-  return { reasoning: thoughts.filter((thought) => thought !== "").join("\n\n"), rest: kept + rest };
+  return { reasoning: joined(thoughts), rest: kept + rest };
+}
+
+function joined(thoughts: readonly string[]): string {
+  return thoughts.filter((thought) => thought !== "").join("\n\n");
 }
 
 /** True if a text is empty or may become an opening tag, apart from blanks before it. */

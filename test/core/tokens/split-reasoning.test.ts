@@ -47,6 +47,7 @@ describe("a text whose prompt is not known", () => {
     ["an open fence, and code after it", "so\n```\nx\n</think>\n```py\ny\n```", "so\n```\nx", "```py\ny\n```"],
     ["an open fence of four", "````md\n```\nx\n```\n</think>\n42", "````md\n```\nx\n```", "42"],
     ["a closed fence of four", "````\n```\n````\nso</think>42", "````\n```\n````\nso", "42"],
+    ["a block whose removal opens another", "```\n<think>```\n<think></think>```\n", "```\n```", "```\n"],
     ["Magistral", "[THINK]41[/THINK]42", "41", "42"],
     ["Seed-OSS", "<seed:think>41</seed:think>42", "41", "42"],
     ["Kimi", "◁think▷41◁/think▷42", "41", "42"],
