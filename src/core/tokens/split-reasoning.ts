@@ -30,16 +30,14 @@ export interface SplitText {
  * or are part of code or of a tool call are text then.
  */
 export function splitReasoning(text: string, startsInside: boolean | undefined): SplitText {
-  let split = splitOnce(text, startsInside);
-  if (startsInside !== undefined) return split;
-  const thoughts = [split.reasoning];
-  // Without a block in it, the text can have another one: a tag that was in code may no longer be.
-  for (let before = text; split.rest !== before; ) {
-    before = split.rest;
-    split = splitOnce(before, startsInside);
+  const thoughts: string[] = [];
+  for (let rest = text; ; ) {
+    const split = splitOnce(rest, startsInside);
     thoughts.push(split.reasoning);
+    // Without a block, the text can have another one: a tag that was in code may no longer be.
+    if (startsInside !== undefined || split.rest === rest) return { reasoning: joined(thoughts), rest: split.rest };
+    rest = split.rest;
   }
-  return { reasoning: joined(thoughts), rest: split.rest };
 }
 
 function splitOnce(text: string, startsInside: boolean | undefined): SplitText {

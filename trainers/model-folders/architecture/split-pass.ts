@@ -43,8 +43,8 @@ const stateArrays = 3;
 /**
  * Returns the bytes of activations that a micro-batch with shared prefixes needs at most. With a large model, 1.2 GiB hold
  * few sequences of a group, and each micro-batch computes the prompt again. So a micro-batch may need as much as the
- * weights, but no more than a quarter of the memory that weights, gradient and moments leave.
- * `memory` is that of the machine by default.
+ * weights, but no more than a quarter of the memory that weights, gradient and moments leave. `memory` is that of the
+ * machine by default.
  */
 export function sharedActivationBytes(
   parameters: { readonly weightBytes: number; readonly trainedBytes: number },
@@ -82,7 +82,7 @@ export function splitPass(
   const byLength = [...lengths.keys()].sort((a, b) => lengths[b]! - lengths[a]!);
   const apart = fill(lengths, { ...limits, order: byLength, mostBytes });
   if (prefixes === undefined) return apart;
-  return [mostBytes, mostSharedBytes, sharedBytes]
+  return [...new Set([mostBytes, mostSharedBytes, sharedBytes])]
     .map((most) => fill(lengths, { ...limits, ...prefixes, mostBytes: most }))
     .reduce((best, split) => (work(split) < (1 - leastSaving) * work(best) ? split : best), apart);
 }
