@@ -1,6 +1,6 @@
 import { LyceumError } from "../src/contract/errors/index.ts";
 
-/** Returns what to do about a module that cannot be imported: what its own error says, if it is one of Lyceum's. */
+/** Returns the hint for a module that cannot be imported: that of its error, if Lyceum threw it. */
 export function importHint(error: unknown): string {
   if (LyceumError.isInstance(error) && error.hint !== undefined) return error.hint;
   if (error instanceof Error && "code" in error && error.code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING") {

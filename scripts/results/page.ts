@@ -220,7 +220,7 @@ function scoreText(row: ResultRow, scores: Scores): string {
   return withInterval(valueText(row, mean(values)), values.length === 0 ? undefined : meanInterval(values), row);
 }
 
-/** Returns the gain of the control, and how much higher the score of the runs with the same seeds is at the end. */
+/** Returns the control's gain, and the last score of the runs with its seeds minus its own. */
 function controlCells({ row, runs, controls }: RowResult): string[] {
   const { before, after } = scoresOf(controls);
   const paired = runs.filter(({ seed }) => controls.some((control) => control.seed === seed));

@@ -34,7 +34,7 @@ export function splitReasoning(text: string, startsInside: boolean | undefined):
   for (let rest = text; ; ) {
     const split = splitOnce(rest, startsInside);
     thoughts.push(split.reasoning);
-    // Without a block, the text can have another one: a tag that was in code may no longer be.
+    // Removing a block can reveal another one: its tag may no longer be in a code block.
     if (startsInside !== undefined || split.rest === rest) return { reasoning: joined(thoughts), rest: split.rest };
     rest = split.rest;
   }

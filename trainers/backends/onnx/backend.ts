@@ -33,9 +33,9 @@ export interface OnnxBackendOptions {
   /** The threads of the CPU provider. Default: `OMP_NUM_THREADS`, or one per core. */
   readonly threads?: number;
   /**
-   * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it. Passes of
-   * several sequences have fewer tokens if their activations would need more than 0.6 GiB, or if they share much of them
-   * more than the weights (see decisions 34 and 36). A token that several of them share counts once. Default: 2048.
+   * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it. A pass of
+   * several sequences has fewer tokens if its activations would need more than 0.6 GiB, or, with long shared prefixes, more
+   * than the weights (see decisions 34 and 36). A shared token counts once. Default: 2048.
    */
   readonly maxTokensPerMicroBatch?: number;
   /** The maximum number of sequences that are decoded at a time. The key-value cache grows with it. Default: 32. */
