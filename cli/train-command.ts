@@ -14,7 +14,7 @@ import { visibleText } from "../src/core/text/visible-text.ts";
 import { planStages } from "../trainers/training/stages.ts";
 import { train } from "../trainers/training/train.ts";
 import { engineOptions } from "./catalog.ts";
-import { checkStage } from "./check-stage.ts";
+import { checkStage, checkStageTasks } from "./check-stage.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { dryRunCommand } from "./dry-run-command.ts";
 import { loadStages } from "./load-stages.ts";
@@ -48,7 +48,9 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
   for (const { name, config, environments, algorithms } of loaded) {
     const opening = { registry: environments, open: opener.open };
     const { environment, options: environmentOptions } = await runEnvironment(config, opening);
-    checkStage({ config, algorithms }, environment);
+    const checked = checkStage({ config, algorithms }, environment);
+    // A later stage opens its tasks after the training of the others.
+    if (loaded.length > 1) await checkStageTasks(checked, { signal });
     const training = trainingPart(config);
     runs.push({
       name,

@@ -96,7 +96,7 @@ function tableRow({ row, runs, controls }: RowResult): string {
     scoreText(row, untrained),
     scoreText(row, before),
     scoreText(row, after),
-    differenceText(row, before, after),
+    gainText(row, runs),
     ...(controls.length === 0 ? ["not run", ""] : controlCells({ row, runs, controls })),
     row.published ?? "",
   ]);
@@ -131,12 +131,11 @@ function probeSection(results: readonly RowResult[]): string[] {
     runs.flatMap((record) => {
       const { probe } = record.stages.at(-1)!;
       if (probe === undefined) return [];
-      const { before, after } = scoresOf([record]);
       const { withSignal, groups, advice, later } = probe;
       // The first words of an advice name the change, and the others its reason.
       const changes = advice.map((text) => text.split(/[:,]| \(|\. /)[0]!).join("; ");
       const found = `${withSignal} of ${groups}`;
-      const gain = differenceText(row, before, after);
+      const gain = gainText(row, [record]);
       return [
         cells([`${row.title}, seed ${record.seed}`, found, changes || "none", `${Math.round(100 * later)} %`, gain]),
       ];
@@ -220,23 +219,38 @@ function scoreText(row: ResultRow, scores: Scores): string {
   return withInterval(valueText(row, mean(values)), values.length === 0 ? undefined : meanInterval(values), row);
 }
 
-/** Returns the control's gain, and the last score of the runs with its seeds minus its own. */
+/** Returns the control's gain, and how much higher the runs end than the controls of their seeds. */
 function controlCells({ row, runs, controls }: RowResult): string[] {
-  const { before, after } = scoresOf(controls);
-  const paired = runs.filter(({ seed }) => controls.some((control) => control.seed === seed));
-  const difference = paired.length === 0 ? noScore : differenceText(row, after, scoresOf(paired).after);
-  return [differenceText(row, before, after), difference];
+  const pairs = runs.flatMap((run) =>
+    controls.filter(({ seed }) => seed === run.seed).map((control) => [control, run] as const),
+  );
+  const above = pairs.map(([control, run]) => differences(scoresOf([control]).after, scoresOf([run]).after));
+  return [gainText(row, controls), pairs.length === 0 ? noScore : differenceText(row, meanScores(above))];
 }
 
-/** Returns the mean difference of the tasks that have both scores, with its interval. */
-function differenceText(row: ResultRow, from: Scores, to: Scores): string {
-  const differences = to.flatMap((score, task) => {
-    const earlier = from[task] ?? null;
-    return score === null || earlier === null ? [] : [score - earlier];
+/** Returns the gain of each task in the last stage, as a mean over the runs, in words. */
+function gainText(row: ResultRow, runs: readonly ResultRecord[]): string {
+  const gains = runs.map((run) => {
+    const { before, after } = scoresOf([run]);
+    return differences(before, after);
   });
-  if (differences.length === 0) return noScore;
-  const interval = differences.length < 2 ? undefined : bootstrapInterval(differences);
-  return withInterval(signed(valueText(row, mean(differences)!)), interval, row);
+  return differenceText(row, meanScores(gains));
+}
+
+/** Returns the difference of each task that has both scores. */
+function differences(from: Scores, to: Scores): Scores {
+  return to.map((score, task) => {
+    const earlier = from[task] ?? null;
+    return score === null || earlier === null ? null : score - earlier;
+  });
+}
+
+/** Returns the mean of differences, with its interval. */
+function differenceText(row: ResultRow, ofTasks: Scores): string {
+  const values = known(ofTasks);
+  if (values.length === 0) return noScore;
+  const interval = values.length < 2 ? undefined : bootstrapInterval(values);
+  return withInterval(signed(valueText(row, mean(values))), interval, row);
 }
 
 function withInterval(value: string, interval: Interval | undefined, row: ResultRow): string {

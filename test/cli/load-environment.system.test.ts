@@ -208,7 +208,7 @@ describe("lyceum train with the user's own environment", () => {
     await writeFile(join(home, "package.json"), '{ "type": "commonjs" }');
     await writeFile(join(home, "mine.ts"), 'import "node:path";\nexport const environment = 1;');
     const { code, stderr } = await lyceum(["play", "./mine.ts"], { folder: home });
-    expect(stderr).toMatch(/error\[environment\.failed\]: .*\n {2}Its package\.json says "type": "commonjs"/);
+    expect(stderr).toMatch(/error\[environment\.failed\]: .*\n {2}It is read as CommonJS, by "type": "commonjs"/);
     expect(code).toBe(1);
   });
 });

@@ -40,21 +40,33 @@ it("a training that changes nothing is refused with its key, or ends with a warn
 it("a stage that cannot work is refused before the first one trains", async () => {
   const folder = await tinyRunFolder();
   const stage = (name: string, more: string): string => `
-  - { name: ${name}, algorithm: sft, training: { steps: 1, batchSize: 2 }, ${more} }`;
+  - { name: ${name}, algorithm: sft, training: { steps: 1 }, ${more} }`;
   const stages = (more: string): string => `
 environment: { id: math, difficulty: 1 }
 model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, intermediateSize: 32, maxLength: 512 } }
 preflight: false
 stages:${stage("one", "export: { format: none }")}${stage("two", more)}
 `;
+  const definition = `import { defineEnvironment } from ${JSON.stringify(join(import.meta.dirname, "../../src/index.ts"))};
+export const environment = defineEnvironment({
+  id: "nd", tasks: ["a", "b"], reset: ({ task }) => task, step: () => ({ reward: 1 }),
+});`;
+  await writeFile(join(folder, "nd.ts"), definition);
   for (const [more, message] of [
     ["export: { from: best }", "no best checkpoint is kept"],
+    ["evaluation: { split: tset }", "tset"],
+    ["tasks: { split: tset }", "tset"],
+    ["evaluation: { split: test, episodesPerTask: 100000000 }", "An evaluation"],
+    ["environment: ./nd.ts, agents: { programs: { agent: { command: [program] } } }", "no demonstrations"],
     ["agents: { models: { bob: { path: x } } }", 'Unknown agent "bob"'],
     ["agents: { programs: { bob: { command: [program] } } }", 'Unknown agent "bob"'],
   ] as const) {
     await writeFile(join(folder, "config.yaml"), stages(more));
     const refused = await runInProcess(["train", "--config", "config.yaml", "--output", "run"], { folder });
-    expect(refused, more).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    expect(refused, more).toMatchObject({
+      code: more.includes("tset") ? 1 : 2,
+      stderr: expect.stringContaining(message),
+    });
     expect(existsSync(join(folder, "run")), more).toBe(false);
   }
 });

@@ -127,6 +127,39 @@ describe("the page", () => {
     expect(pagesOf([row], [record(1, false, [stage(4, 16)])])["docs/results.md"]).not.toContain("What the probe said");
   });
 
+  it("compares each run with itself and with the control of its seed only", () => {
+    const of = (scores: readonly (readonly (number | null)[])[]): RecordedStage => ({
+      ...stage(0, 0),
+      evaluations: scores.map((each, place) => ({ step: 4 * place, scores: each })),
+    });
+    const cellsOf = (...records: readonly ResultRecord[]): string[] =>
+      /^\| \[Sums.*$/m.exec(pagesOf([row], records)["docs/results.md"]!)![0].split(" | ");
+    const [zeros, ones] = [
+      [0, 0, 0],
+      [1, 1, 1],
+    ];
+    const up = record(1, false, [of([zeros, ones])]);
+    const cells = cellsOf(up, record(1, true, [of([zeros, zeros])]), record(2, true, [of([zeros, ones])]));
+    expect(cells[8]).toBe("+100 % (100 % to 100 %)");
+    expect(cellsOf(up, record(2, true, [of([zeros, zeros])]))[8]).toBe("no score");
+    // No run has changed.
+    const partial = [
+      record(1, false, [
+        of([
+          [0, null],
+          [0, null],
+        ]),
+      ]),
+      record(2, false, [
+        of([
+          [1, 1],
+          [null, 1],
+        ]),
+      ]),
+    ];
+    expect(cellsOf(...partial)[6]).toBe("+0 % (0 % to 0 %)");
+  });
+
   it("says if tasks have no score", () => {
     const empty = { ...stage(4, 8), evaluations: [0, 4].map((step) => ({ step, scores: [null, null] })) };
     const { "docs/results.md": page, "docs/results/sums.svg": svg } = pagesOf([row], [record(1, false, [empty])]);

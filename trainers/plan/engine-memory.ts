@@ -126,7 +126,7 @@ export function microBatchAt(
   { size, workload, maxTokensPerMicroBatch, quantizedBytes, memory }: EngineRun,
   end: keyof Interval,
 ): LargestMicroBatch {
-  const weightBytes = quantizedBytes ?? bytes * size.parameters;
+  const weightBytes = (size.adapter === 0 ? undefined : quantizedBytes) ?? bytes * size.parameters;
   const trainedBytes = bytes * size.trained;
   const length = workload.sequenceLength[end];
   const { batches } = plannedSplit(size, {
