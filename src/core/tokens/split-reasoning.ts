@@ -130,11 +130,12 @@ function openStart(text: string): Block {
 
 /** Returns the text before the first end tag without an opening tag before it. */
 function loneEnd(text: string): Block | undefined {
+  const isLiteral = literalTags(text);
   const blocks = tagPairs.flatMap(([start, end]): Block[] => {
+    const first = text.indexOf(start);
     for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, at + end.length)) {
-      const before = text.slice(0, at);
-      if (before.includes(start)) return [];
-      if (!isLiteral(before, text.slice(at + end.length))) return [{ at: 0, from: 0, to: at, end: at + end.length }];
+      if (first >= 0 && first < at) return [];
+      if (!isLiteral(at, at + end.length)) return [{ at: 0, from: 0, to: at, end: at + end.length }];
     }
     return [];
   });
@@ -143,12 +144,12 @@ function loneEnd(text: string): Block | undefined {
 
 /** Returns the first block that begins on a later line. */
 function laterBlock(text: string): Block | undefined {
+  const isLiteral = literalTags(text);
   const blocks = tagPairs.flatMap(([start, end]): Block[] => {
     for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
       const line = text.slice(Math.max(text.lastIndexOf("\n", at) + 1, at - longestLine), at);
       const begins = at - line.length;
-      if (begins === 0 || line.trim() !== "" || isLiteral(text.slice(0, begins), text.slice(at + start.length)))
-        continue;
+      if (begins === 0 || line.trim() !== "" || isLiteral(begins, at + start.length)) continue;
       return [blockTo(text, end, { at: begins, from: at + start.length })];
     }
     return [];
@@ -156,10 +157,14 @@ function laterBlock(text: string): Block | undefined {
   return blocks.toSorted((a, b) => a.at - b.at)[0];
 }
 
-/** True if a tag between two texts is quoted, or is part of a code block or of a tool call. */
-function isLiteral(before: string, after: string): boolean {
-  if (isQuoted(before, after) || isInFence(before, after)) return true;
-  return before.lastIndexOf("<tool_call>") > before.lastIndexOf("</tool_call>");
+/** Returns a function that says of a tag in a text whether it is quoted, or is part of a code block or of a tool call. */
+function literalTags(text: string): (from: number, to: number) => boolean {
+  const fences = fencesOf(text);
+  return (from, to) => {
+    const before = text.slice(0, from);
+    if (isQuoted(before, text.slice(to, to + longestLine)) || isInFence(text, fences, { from, to })) return true;
+    return before.lastIndexOf("<tool_call>") > before.lastIndexOf("</tool_call>");
+  };
 }
 
 const quotePairs = [
@@ -224,17 +229,46 @@ export function withoutUndecidedEnd(text: string): string {
   return text.slice(0, end);
 }
 
-/** True if a fence is open before a tag and closed after it. A block that is never closed hides nothing. */
-function isInFence(before: string, after: string): boolean {
+/** A line that opens or closes a code block. */
+interface Fence {
+  /** Where its line begins. */
+  readonly at: number;
+  readonly marks: string;
+  readonly info: string;
+}
+
+function fencesOf(text: string): Fence[] {
+  return Array.from(text.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm), ({ index, 1: marks, 2: info }) => {
+    return { at: index, marks: marks!, info: info!.trim() };
+  });
+}
+
+/**
+ * True if a fence of a text is open before a tag and closed after it. A block that is never closed hides nothing. The two
+ * parts of the tag's own line count as lines.
+ */
+function isInFence(
+  text: string,
+  fences: readonly Fence[],
+  tag: { readonly from: number; readonly to: number },
+): boolean {
+  if (fences.length === 0) return false;
+  const line = text.lastIndexOf("\n", tag.from - 1) + 1;
+  const next = text.indexOf("\n", tag.to);
+  const end = next < 0 ? text.length : next;
+  const earlier = fences.filter(({ at }) => at < line);
   let open: string | undefined;
-  for (const [, marks, info] of before.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm)) {
+  for (const { marks, info } of [...earlier, ...fencesOf(text.slice(line, tag.from))]) {
     if (open === undefined) open = marks;
-    else if (marks!.startsWith(open) && info!.trim() === "") open = undefined;
+    else if (marks.startsWith(open) && info === "") open = undefined;
   }
   if (open === undefined) return false;
-  const later = [...after.matchAll(/^[ \t>]*(`{3,}|~{3,})(.*)$/gm)].filter(([, marks]) => marks!.startsWith(open));
+  const closing = open;
+  const later = [...fencesOf(text.slice(tag.to, end)), ...fences.filter(({ at }) => at > end)].filter(({ marks }) =>
+    marks.startsWith(closing),
+  );
   // If their number is even, they are the fences of other blocks.
-  return later.length % 2 === 1 && later[0]![2]!.trim() === "";
+  return later.length % 2 === 1 && later[0]!.info === "";
 }
 
 /** Removes blank lines at the start, but not the indentation of the first line of code. */
