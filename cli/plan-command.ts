@@ -53,11 +53,15 @@ async function planRun(run: LoadedRun, args: PlanArguments, options: CommandCont
   const device = args.device ?? defaultDevice(config);
   const shape = await loadShape(config.model, { shape: args.shape, signal });
   const algorithm = createAlgorithm(config, algorithms);
-  const { agents, lengths, steps, evaluatedTasks } = await tasksOf(run, args, options);
+  const { agents, lengths, unknownTurns, steps, evaluatedTasks } = await tasksOf(run, args, options);
   const workload = planWorkload({ config, algorithm, agents, lengths, evaluatedTasks });
   const plan = await planOn(device, { args, config, shape, workload, steps });
   const model = config.model.path ?? `a new ${shape.family} model`;
-  return { ...(name === undefined ? {} : { stage: name }), model, workload, plan };
+  return {
+    ...(name === undefined ? {} : { stage: name }),
+    ...{ model, workload, plan },
+    ...(unknownTurns === undefined ? {} : { unknownTurns }),
+  };
 }
 
 /** Estimates a run on this machine or on GPUs. */
@@ -180,7 +184,7 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   if (known && config.training.steps !== undefined) {
     const lengths = { prompt: exactly(promptTokens), completion: given ?? limit, turns: args.turns ?? 1 };
     const evaluatedTasks = !evaluates || config.evaluation.split === undefined ? 0 : config.evaluation.limit;
-    return { agents: args.agents!, lengths, steps: config.training.steps, evaluatedTasks };
+    return { agents: args.agents!, lengths, unknownTurns: undefined, steps: config.training.steps, evaluatedTasks };
   }
   await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
   const { environment } = await runEnvironment(config, { registry: environments, open: opener.open });
@@ -193,6 +197,8 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
     promptTokens !== undefined && (samples || given !== undefined)
       ? undefined
       : await measureLengths({ environment, split, model: config.model, signal });
+  const mostTurns = Math.min(environment.spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
+  const usualTurns = args.turns ?? measured?.turns;
   const completion = given ?? (samples ? limit : (measured?.demonstration ?? limit));
   return {
     agents: args.agents ?? environment.spec.agents.filter((agent) => !frozen.includes(agent)).length,
@@ -201,8 +207,9 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
       completion,
       // A model that learns from demonstrations can give longer answers than they have.
       evaluated: given ?? upTo({ ...completion, high: maxTokens }, maxTokens),
-      turns: args.turns ?? Math.min(measured?.turns ?? 1, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY),
+      turns: args.turns ?? Math.min(usualTurns ?? 1, mostTurns),
     },
+    unknownTurns: usualTurns === undefined && mostTurns > 1 ? mostTurns : undefined,
     steps: await stepsOf(run, environment, signal),
     evaluatedTasks: evaluates ? await countEvaluatedTasks(config, environment, signal) : 0,
   };

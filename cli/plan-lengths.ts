@@ -17,8 +17,8 @@ export interface MeasuredLengths {
   readonly prompt: Interval;
   /** The length of a demonstrated answer. Undefined without demonstrations. */
   readonly demonstration: Interval | undefined;
-  /** The mean number of turns of an agent in demonstrations. 1 without demonstrations. */
-  readonly turns: number;
+  /** The mean number of turns of an agent in demonstrations. Undefined without demonstrations. */
+  readonly turns: number | undefined;
 }
 
 /**
@@ -57,8 +57,13 @@ export async function measureLengths(options: {
   } finally {
     await instance.close();
   }
-  const turns = Math.max(1, Math.round(answers.length / Math.max(1, actors)));
-  return { prompt: spread(prompts), demonstration: answers.length === 0 ? undefined : spread(answers), turns };
+  const prompt = spread(prompts);
+  if (answers.length === 0) return { prompt, demonstration: undefined, turns: undefined };
+  return {
+    prompt,
+    demonstration: spread(answers),
+    turns: Math.max(1, Math.round(answers.length / Math.max(1, actors))),
+  };
 }
 
 interface TokenCounter {

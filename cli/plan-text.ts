@@ -9,11 +9,13 @@ export interface PlannedRun {
   readonly stage?: string;
   readonly model: string;
   readonly workload: Workload;
+  /** The most turns that an episode can have, if nothing says how many it usually has. The plan is then for one turn. */
+  readonly unknownTurns?: number;
   readonly plan: Plan;
 }
 
 /** Returns a plan as a table: each figure with its range and its assumption. */
-export function planText({ stage, model, workload, plan }: PlannedRun): string {
+export function planText({ stage, model, workload, unknownTurns, plan }: PlannedRun): string {
   const { sequences, learners, prompt, completion, turns } = workload;
   const { parameters, trainedParameters, steps, basis, hardware } = plan;
   const trained = trainedParameters === parameters ? "all" : count(trainedParameters);
@@ -22,6 +24,9 @@ export function planText({ stage, model, workload, plan }: PlannedRun): string {
     ...(stage === undefined ? [] : [`stage ${stage}`]),
     `model     ${model}: ${count(parameters)} parameters, ${trained} trained${each}`,
     `one step  ${count(sequences)} sequences: prompts of ${range(prompt, rounded)} tokens, completions of ${range(completion, rounded)}${turns > 1 ? `, ${turns} turns` : ""}`,
+    ...(unknownTurns === undefined
+      ? []
+      : [`turns     1 is assumed, but an episode can have ${count(unknownTurns)}: give the usual number with --turns`]),
     `run       ${count(steps)} steps`,
     `hardware  ${hardware} (${basis === "measured" ? "rates measured now" : "hardware not tested"})`,
     "",

@@ -91,6 +91,22 @@ describe("lyceum plan", () => {
     );
   });
 
+  it("says that the number of turns is not known, unless it is", async () => {
+    // With `--prompt-tokens`, demonstrations are not read.
+    const game = ["-s", "environment={ id: kuhn-poker }", "-s", "training.steps=1", "--prompt-tokens", "5"];
+    const [guessed, given, limited] = [
+      await json("grpo.yaml", ...game),
+      await json("grpo.yaml", ...game, "--turns", "2"),
+      await json("grpo.yaml", ...game, "-s", "rollout.limits.turns=1"),
+    ].map(([planned]) => [planned!.workload.turns, planned!.unknownTurns]);
+    expect(guessed).toEqual([1, 5]);
+    expect([given, limited]).toEqual([
+      [2, undefined],
+      [1, undefined],
+    ]);
+    expect((await run("grpo.yaml", ...game)).stdout).toContain("1 is assumed, but an episode can have 5:");
+  });
+
   it("plans evaluations on this machine, with and without opening the environment", async () => {
     const evaluation = "evaluation={ split: test, limit: 7, episodesPerTask: 3, every: 2 }";
     const five = ["grpo.yaml", "-s", evaluation, "-s", "training.steps=5"];
