@@ -80,6 +80,14 @@ export function runConfigSchema(options: {
       const message = "set either environment or environments (several at once)";
       context.issues.push({ code: "custom", message, input: context.value, path: [] });
     })
+    .check(({ value, issues }) => {
+      const { backend, model, agents } = value as unknown as RunConfig;
+      if (backend.type === "tinker" || backend.quantize === undefined || Object.keys(agents.models).length > 0) return;
+      if (model.path !== undefined && model.adapter.type !== "full") return;
+      const message =
+        "is for weights from files that are frozen under an adapter: set model.path and model.adapter, or remove quantize";
+      issues.push({ code: "custom", message, input: value, path: ["backend", "quantize"] });
+    })
     .transform(({ environment, environments: several, ...rest }) =>
       completeSections({
         environment: environment && idFirst(environment),

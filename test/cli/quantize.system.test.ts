@@ -58,19 +58,12 @@ it("trains an adapter on a quantized base, whose preflight finds one policy, and
   }
 });
 
-it.each([
-  ["full training", "path: runs/base/model", "type: onnx, quantize: 4", /Set model\.adapter to train an adapter/],
-  [
-    "a model from scratch",
-    "scratch: {}, adapter: { type: lora }",
-    "type: onnx, quantize: 4",
-    /Set model\.adapter|begins from scratch/,
-  ],
-  ["other bits", "path: runs/base/model, adapter: { type: lora }", "type: onnx, quantize: 3", /quantize/],
-])("refuses %s", async (name, model, backend, words) => {
-  const { code, stderr } = await train(name.replaceAll(" ", "-"), config(model, backend));
-  expect(code).toBe(2);
-  expect(stderr).toMatch(words);
+it("refuses other bits", async () => {
+  const { code, stderr } = await train(
+    "other-bits",
+    config("path: runs/base/model, adapter: { type: lora }", "type: onnx, quantize: 3"),
+  );
+  expect([code, stderr]).toEqual([2, expect.stringContaining("quantize")]);
 });
 
 it("refuses other bits on the command line", async () => {

@@ -64,6 +64,23 @@ describe("runConfigSchema", () => {
     ).rejects.toMatchObject({ message: "run.yaml:4:3: environment.digits: too long" });
   });
 
+  it.each([
+    ["a model from scratch", "{ scratch: {} }", true],
+    ["an adapter on a model from scratch", "{ scratch: {}, adapter: { type: lora } }", true],
+    ["all weights of a model", "{ path: folder }", true],
+    ["an adapter", "{ path: folder, adapter: { type: lora } }", false],
+  ])("quantizes only weights of files that are frozen: %s", async (_, model, isRefused) => {
+    for (const type of ["onnx", "torch"]) {
+      const text = `environment: { id: sums }\nalgorithm: { id: grpo }\nmodel: ${model}\nbackend: { type: ${type}, quantize: 8 }`;
+      const loaded = load(text).then(
+        () => "taken",
+        (error: Error) => error.message,
+      );
+      const place = `run.yaml:4:${type === "onnx" ? 24 : 25}: backend.quantize: is for weights from files`;
+      expect(await loaded).toEqual(isRefused ? expect.stringContaining(place) : "taken");
+    }
+  });
+
   it("describes every key", () => {
     const keys = configReference(schema);
     expect(keys.find(({ key }) => key === "environment.digits")).toMatchObject({
