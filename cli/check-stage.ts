@@ -1,22 +1,23 @@
 import type { EnvironmentDefinition } from "../src/contract/environment.ts";
-import {
-  type CheckedRun,
-  checkBatchSize,
-  checkDemonstrations,
-  checkRun,
-  evaluatedTaskCount,
-} from "../trainers/training/check-run.ts";
+import { type CheckedRun, checkBatchSize, checkDemonstrations, checkRun } from "../trainers/training/check-run.ts";
+import { type OpenedTasks, openTasks } from "../trainers/training/open-tasks.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import type { LoadedRun } from "./check-run-config.ts";
+import { type NamedAgents, readAgents } from "./run-agents.ts";
+
+/** A run, or a stage, whose config fits its environment. */
+export interface CheckedStage extends CheckedRun {
+  readonly agents: NamedAgents;
+}
 
 /**
- * Checks the config of a run, or of a stage, against its environment, as the training does. Opens no model, policy or
- * program. Throws `config.invalid` or `config.unknown-name`.
+ * Checks the config of a run, or of a stage, against its environment, as the training does, and reads the agents that it
+ * names. Opens no model. Throws `config.invalid`, `config.unknown-name`, and the errors of {@link readAgents}.
  */
-export function checkStage(
+export async function checkStage(
   { config, algorithms }: Pick<LoadedRun, "config" | "algorithms">,
-  environment: EnvironmentDefinition,
-): CheckedRun {
+  { environment, folder }: { readonly environment: EnvironmentDefinition; readonly folder: string },
+): Promise<CheckedStage> {
   const { policies, programs } = config.agents;
   const run = {
     config,
@@ -26,18 +27,20 @@ export function checkStage(
     programs: Object.keys(programs),
   };
   checkRun(run);
-  // A module that is not loaded may have demonstrations.
-  if (Object.values(programs).every(({ module }) => module === undefined)) checkDemonstrations(run, {});
-  return run;
+  const agents = await readAgents(config, folder);
+  checkDemonstrations(run, agents.programs);
+  return { ...run, agents };
 }
 
 /**
- * Opens the tasks of a run, and checks that the environment has their splits and that a step and an evaluation fit into
- * memory. Throws `config.invalid`, and what the environment throws.
+ * Opens the tasks of a run. Throws the errors of {@link openTasks}, and `config.invalid` if the episodes of a step do not
+ * fit into memory.
  */
-export async function checkStageTasks(run: CheckedRun, options: { readonly signal: AbortSignal }): Promise<void> {
-  const { config, environment } = run;
-  const { split } = config.evaluation;
-  checkBatchSize(await environment.tasks(config.tasks.split, options), run);
-  if (split !== undefined) evaluatedTaskCount(await environment.tasks(split, options), config);
+export async function checkStageTasks(
+  run: CheckedRun,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<OpenedTasks> {
+  const opened = await openTasks({ ...run, signal });
+  checkBatchSize(opened.tasks, run);
+  return opened;
 }

@@ -12,7 +12,8 @@ import { probeTraining } from "../trainers/training/probe-training.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { planStages } from "../trainers/training/stages.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
-import { openAgents, openBackend, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
+import { openBackend, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
+import { openAgents } from "./run-agents.ts";
 
 interface DryRunOptions extends TrainCommandOptions {
   readonly opener: PolicyOpener;
@@ -53,8 +54,8 @@ async function continuedConfig(runs: readonly PreparedRun[], { name, output }: P
 
 async function dryRun(run: PreparedRun, training: TrainingConfig, options: DryRunOptions): Promise<void> {
   const { catalog, view, signal, opener, kind } = options;
-  const { environment, environmentOptions, algorithms, folder } = run;
-  const players = await openAgents({ training, environment, folder }, opener);
+  const { environment, environmentOptions, algorithms } = run;
+  const players = await openAgents(run, opener);
   await using opened = await openBackend(run.config, { catalog, opener, signal });
   const progress = new TrainingProgress();
   using _ = showActivity(progress, view);

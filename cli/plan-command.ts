@@ -1,4 +1,4 @@
-import type { EnvironmentDefinition } from "../src/contract/environment.ts";
+import { dirname } from "node:path";
 import { invalidConfig } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { chooseDevice } from "../trainers/backends/onnx/device.ts";
@@ -15,13 +15,11 @@ import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
-import { firstTasks } from "../trainers/tasks/first-tasks.ts";
-import { checkBatchSize, evaluatedTaskCount } from "../trainers/training/check-run.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
-import { checkStage } from "./check-stage.ts";
+import { checkStage, checkStageTasks } from "./check-stage.ts";
 import type { CommandContext } from "./command-context.ts";
 import { loadStages } from "./load-stages.ts";
 import { measureLengths } from "./plan-lengths.ts";
@@ -188,11 +186,13 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   }
   await using opener = createPolicyOpener({ catalog, engine: engineOptions(config), signal });
   const { environment } = await runEnvironment(config, { registry: environments, open: opener.open });
-  const checked = checkStage(run, environment);
+  const checked = await checkStage(run, { environment, folder: dirname(args.config) });
   const { frozen } = checked;
   const { split } = config.tasks;
   // The memory of this machine limits runs on this machine only.
-  if (evaluates) checkBatchSize(await environment.tasks(split, { signal }), checked);
+  const { tasks, heldOut } = evaluates
+    ? await checkStageTasks(checked, { signal })
+    : { tasks: await environment.tasks(split, { signal }), heldOut: [] };
   const measured =
     promptTokens !== undefined && (samples || given !== undefined)
       ? undefined
@@ -210,32 +210,11 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
       turns: args.turns ?? Math.min(usualTurns ?? 1, mostTurns),
     },
     unknownTurns: usualTurns === undefined && mostTurns > 1 ? mostTurns : undefined,
-    steps: await stepsOf(run, environment, signal),
-    evaluatedTasks: evaluates ? await countEvaluatedTasks(config, environment, signal) : 0,
+    steps: trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds }),
+    evaluatedTasks: heldOut.length,
   };
 }
 
 function upTo({ low, middle, high }: Interval, most: number): Interval {
   return interval(Math.min(low, most), Math.min(middle, most), Math.min(high, most));
-}
-
-async function countEvaluatedTasks(
-  config: RunConfig,
-  environment: EnvironmentDefinition,
-  signal: AbortSignal,
-): Promise<number> {
-  const { split } = config.evaluation;
-  if (split === undefined) return 0;
-  const taskset = await environment.tasks(split, { signal });
-  const count = evaluatedTaskCount(taskset, config);
-  if (environment.environmentOf === undefined) return count;
-  return (await firstTasks(taskset, { count, isMixture: true, signal })).length;
-}
-
-async function stepsOf(run: LoadedRun, environment: EnvironmentDefinition, signal: AbortSignal): Promise<number> {
-  const { config, algorithms } = run;
-  if (config.training.steps !== undefined) return config.training.steps;
-  const tasks = await environment.tasks(config.tasks.split, { signal });
-  const { resampleRounds } = createAlgorithm(config, algorithms).rollout;
-  return trainingSteps({ tasks, config, resampleRounds });
 }

@@ -20,9 +20,10 @@ import { dryRunCommand } from "./dry-run-command.ts";
 import { loadStages } from "./load-stages.ts";
 import { translateOverrides } from "./migrate/translate-overrides.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
-import { openAgents, openBackend, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
+import { openBackend, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
 import { recordedKeys } from "./recorded-keys.ts";
 import { resumedRun } from "./resumed-run.ts";
+import { openAgents } from "./run-agents.ts";
 import { configKeys, trainingPart } from "./run-config.ts";
 import { runEnvironment } from "./run-environment.ts";
 
@@ -48,16 +49,16 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
   for (const { name, config, environments, algorithms } of loaded) {
     const opening = { registry: environments, open: opener.open };
     const { environment, options: environmentOptions } = await runEnvironment(config, opening);
-    const checked = checkStage({ config, algorithms }, environment);
+    const checked = await checkStage({ config, algorithms }, { environment, folder: dirname(args.config) });
     // A later stage opens its tasks after the training of the others.
     if (loaded.length > 1) await checkStageTasks(checked, { signal });
     const training = trainingPart(config);
     runs.push({
       name,
       config,
-      folder: dirname(args.config),
       training,
       environment,
+      agents: checked.agents,
       environmentOptions,
       algorithms,
       output,

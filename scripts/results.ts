@@ -4,7 +4,7 @@
 //   npm run results -- record ROW [...]        records a run that was interrupted, as far as it came
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -35,7 +35,13 @@ const repository = fileURLToPath(new URL("..", import.meta.url));
 const config = `examples/results/${row.id}.yaml`;
 const name = recordName({ row: row.id, seed, control });
 const folder = join(values.output, name.replace(/\.json$/, ""));
+// The config may change before the run is recorded.
+const used = `${folder}.yaml`;
 if (command === "run") {
+  if (!values.resume) {
+    await mkdir(values.output, { recursive: true });
+    await copyFile(join(repository, config), used);
+  }
   const changes = [
     `seed=${seed}`,
     ...(model === undefined ? [] : [`model.path=${JSON.stringify(model)}`]),
@@ -60,7 +66,7 @@ const record = await readRecord({
   control,
   score: row.score,
   folder,
-  config: await readFile(join(repository, config), "utf8"),
+  config: await readFile(used, "utf8"),
   model,
   note,
 });

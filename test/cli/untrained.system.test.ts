@@ -37,7 +37,7 @@ it("a training that changes nothing is refused with its key, or ends with a warn
   expect(trained).toMatchObject({ code: 0, stderr: "" });
 });
 
-it("a stage that cannot work is refused before the first one trains", async () => {
+it("a stage that cannot work is refused before the first one trains, and by the plan", async () => {
   const folder = await tinyRunFolder();
   const stage = (name: string, more: string): string => `
   - { name: ${name}, algorithm: sft, training: { steps: 1 }, ${more} }`;
@@ -60,13 +60,23 @@ export const environment = defineEnvironment({
     ["environment: ./nd.ts, agents: { programs: { agent: { command: [program] } } }", "no demonstrations"],
     ["agents: { models: { bob: { path: x } } }", 'Unknown agent "bob"'],
     ["agents: { programs: { bob: { command: [program] } } }", 'Unknown agent "bob"'],
+    ["agents: { programs: { agent: { module: ./none.ts } } }", "none.ts"],
+    ["environment: kuhn-poker, agents: { policies: { first: ./none.ts } }", "none.ts"],
+    ["environment: kuhn-poker, agents: { policies: { first: { model: random, wrong: 1 } } }", "wrong"],
+    ["environment: kuhn-poker, evaluation: { split: test, opponent: ./none.yaml }", "none.yaml"],
+    ['tasks: { split: "test[:4]" }, evaluation: { split: "test[3:]" }', "1 tasks of"],
+    ["backend: { type: onnx, quantize: 8 }", "backend.quantize"],
   ] as const) {
     await writeFile(join(folder, "config.yaml"), stages(more));
-    const refused = await runInProcess(["train", "--config", "config.yaml", "--output", "run"], { folder });
-    expect(refused, more).toMatchObject({
-      code: more.includes("tset") ? 1 : 2,
-      stderr: expect.stringContaining(message),
-    });
+    const code = /tset|test\[/.test(more) ? 1 : 2;
+    const stderr = expect.stringContaining(message);
+    // A plan needs a model that exists, as the one from scratch does.
+    for (const words of [
+      ["train", "--config", "config.yaml", "--output", "run"],
+      ["plan", "config.yaml"],
+    ]) {
+      expect(await runInProcess(words, { folder }), `${words[0]}: ${more}`).toMatchObject({ code, stderr });
+    }
     expect(existsSync(join(folder, "run")), more).toBe(false);
   }
 });

@@ -5,14 +5,12 @@ import { toErrorData } from "../../src/contract/errors/index.ts";
 import { isJsonObject } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { checkVersion } from "../../src/contract/specification-version.ts";
-import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { EpisodeWarnings } from "../../src/core/rollout/episode-warnings.ts";
-import { checkDisjoint } from "../../src/core/taskset/disjoint.ts";
-import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-writer.ts";
 import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
 import { TrainingProgress } from "../../src/core/training-progress.ts";
@@ -32,14 +30,13 @@ import { frozenPolicies } from "../run/frozen-agents.ts";
 import { openLearners, planLearners, trainedModels } from "../run/learners.ts";
 import type { TrainingRun, TrainOptions } from "../run/training-run.ts";
 import { createCurriculum } from "../tasks/curriculum.ts";
-import { firstTasks } from "../tasks/first-tasks.ts";
-import { readTasks } from "../tasks/read-tasks.ts";
 import { createTaskOrder, type TaskOrder } from "../tasks/task-order.ts";
 import { duplicateWarning } from "../tasks/task-warnings.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
-import { checkBatchSize, checkDemonstrations, checkRun, evaluatedTaskCount } from "./check-run.ts";
+import { checkBatchSize, checkDemonstrations, checkRun } from "./check-run.ts";
 import { exportStart } from "./export-start.ts";
+import { openTasks } from "./open-tasks.ts";
 import { createAlgorithm, withLearningRate } from "./resolve-config.ts";
 import { trainingSteps } from "./step-count.ts";
 import { traceLoss } from "./trace-loss.ts";
@@ -227,33 +224,4 @@ async function intactBestCheckpoint(checkpoints: string, notes: string[]): Promi
     );
     return undefined;
   }
-}
-
-async function openTasks(options: {
-  readonly config: TrainingConfig;
-  readonly environment: EnvironmentDefinition;
-  readonly signal: AbortSignal | undefined;
-}): Promise<{ tasks: Taskset; heldOut: TaskEntry[]; dropped: string[] }> {
-  const { config, environment } = options;
-  const { invalid } = config.data;
-  const { tasks, note } = await readTasks(environment, config.tasks.split, { invalid, signal: options.signal });
-  const dropped = note === undefined ? [] : [note];
-  const { split } = config.evaluation;
-  if (split === undefined) return { tasks, heldOut: [], dropped };
-  const evaluated = await readTasks(environment, split, { invalid, signal: options.signal });
-  const taskset = evaluated.tasks;
-  if (evaluated.note !== undefined) dropped.push(evaluated.note);
-  const heldOut = await firstTasks(taskset, {
-    count: evaluatedTaskCount(taskset, config),
-    isMixture: environment.environmentOf !== undefined,
-    signal: options.signal,
-  });
-  // An unbounded taskset is read about as far as the run takes it. The tasks are checked again when they are taken.
-  const sample = Math.min(10_000, Math.max(1_000, (config.training.steps ?? 0) * config.training.batchSize));
-  const played = memoryTaskset(
-    taskset.name,
-    heldOut.map((entry) => entry.task),
-  );
-  await checkDisjoint(tasks, played, { sample, signal: options.signal });
-  return { tasks, heldOut, dropped };
 }
