@@ -2,7 +2,7 @@ import type { SampleRequest } from "../src/contract/sampler.ts";
 import { median } from "../src/core/statistics.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
-import { readCeiling } from "./machine-ceilings.ts";
+import { productCeiling, readCeiling } from "./machine-ceilings.ts";
 import { cacheBytesPerToken, decodedWeightBytes, model135m } from "./model-135m.ts";
 
 /** The rates of one round, measured in sequence. */
@@ -11,6 +11,8 @@ interface Round {
   readonly bytes: number;
   readonly bandwidthRatio: number;
   readonly sixteen: number;
+  /** The time that the machine needs to read and to compute what sixteen rows need, one after the other, of their time. */
+  readonly sixteenBoundRatio: number;
   readonly ratio: number;
   readonly groupRatio: number;
 }
@@ -46,15 +48,24 @@ export const decode: Benchmark = {
       for (let round = 0; round < 3; round++) {
         const one = await rate(1, 1, context);
         const bytes = one * (decodedWeightBytes + context * cacheBytesPerToken);
-        const bandwidthRatio = bytes / (await readCeiling());
+        const ceiling = await readCeiling();
+        const bandwidthRatio = bytes / ceiling;
         const sixteen = await rate(16, 16, context);
         const group = await rate(16, 1, context);
-        rounds.push({ one, bytes, bandwidthRatio, sixteen, ratio: sixteen / one, groupRatio: group / one });
+        const read = (decodedWeightBytes + 16 * context * cacheBytesPerToken) / ceiling;
+        // Two operations for each weight, which has four bytes. Attention computes little.
+        const computed = (16 * decodedWeightBytes) / 2 / (await productCeiling());
+        const sixteenBoundRatio = (read + computed) / (16 / sixteen);
+        rounds.push({
+          ...{ one, bytes, bandwidthRatio, sixteen, sixteenBoundRatio },
+          ...{ ratio: sixteen / one, groupRatio: group / one },
+        });
       }
       const middle = (name: keyof Round): number => median(rounds.map((round) => round[name]));
       results.push(
         { name: `decode/batch1-${context}`, value: middle("one"), unit: "tokens/s" },
         { name: `decode/batch16-${context}`, value: middle("sixteen"), unit: "tokens/s" },
+        { name: `decode/batch16-bound-ratio-${context}`, value: middle("sixteenBoundRatio"), unit: "ratio" },
         { name: `decode/batch16-over-batch1-${context}`, value: middle("ratio"), unit: "ratio", baseline },
         { name: `decode/group16-over-batch1-${context}`, value: middle("groupRatio"), unit: "ratio", baseline },
       );

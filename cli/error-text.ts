@@ -8,11 +8,10 @@ import { visibleText } from "../src/core/text/visible-text.ts";
  * first are indented, so that no text from outside looks like a message of its own.
  */
 export function errorText(error: unknown, options: { readonly debug: boolean }): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const { code, message } = toErrorData(error);
   const known = LyceumError.isInstance(error);
   // An abort by the user is not an error.
-  const aborted = toErrorData(error).code === "aborted";
-  const lines = [aborted ? message : `error${known ? `[${error.code}]` : ""}: ${message}`];
+  const lines = [code === "aborted" ? message : `error${known ? `[${error.code}]` : ""}: ${message}`];
   if (known) {
     if (error.hint !== undefined) lines.push(`  ${error.hint}`);
   } else if (!options.debug) {

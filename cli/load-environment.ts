@@ -3,7 +3,7 @@ import { findPackageJSON, isBuiltin, registerHooks } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isRemoteAddress } from "../server/client/remote-address.ts";
-import { LyceumError } from "../src/contract/errors/index.ts";
+import { LyceumError, toErrorData } from "../src/contract/errors/index.ts";
 import { nearestName } from "../src/contract/errors/nearest-name.ts";
 import { createEnvironmentRegistry, type EnvironmentRegistry } from "../src/core/environment/registry.ts";
 import { startCall } from "../src/core/rollout/running-call.ts";
@@ -157,7 +157,7 @@ async function importModule(url: string, name: string): Promise<Readonly<Record<
 function importFailure(name: string, error: unknown): LyceumError {
   return new LyceumError({
     code: "environment.failed",
-    message: `The environment "${name}" cannot be imported: ${error instanceof Error ? error.message : String(error)}`,
+    message: `The environment "${name}" cannot be imported: ${toErrorData(error).message}`,
     hint: importHint(error),
     data: { name },
     cause: error,

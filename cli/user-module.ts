@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { LyceumError } from "../src/contract/errors/index.ts";
+import { LyceumError, toErrorData } from "../src/contract/errors/index.ts";
 import { startCall } from "../src/core/rollout/running-call.ts";
 import { importHint } from "./import-hint.ts";
 
@@ -27,8 +27,7 @@ export async function importFromUser<Value>(options: {
     { subject: `module "${path}"`, call: "import" },
     (): Promise<Readonly<Record<string, unknown>>> => import(pathToFileURL(resolve(path)).href),
   ).catch((cause: unknown) => {
-    const problem = cause instanceof Error ? cause.message : String(cause);
-    throw failure(`The ${what} ${path} cannot be imported: ${problem}`, importHint(cause), cause);
+    throw failure(`The ${what} ${path} cannot be imported: ${toErrorData(cause).message}`, importHint(cause), cause);
   });
   const found = find(module);
   if (found !== undefined) return found;

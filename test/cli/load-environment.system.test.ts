@@ -111,6 +111,7 @@ describe("withEnvironment", () => {
     ["", "config.unknown-name", "not built in"],
     ["./throws.ts", "environment.failed", "out of luck"],
     ["./throws-nothing.ts", "environment.failed", "undefined"],
+    ["./throws-bare.ts", "environment.failed", "[object Object]"],
     ["./syntax.ts", "environment.failed", "cannot be imported"],
     ["./missing-import.ts", "environment.failed", "not-there"],
     ["./nothing.ts", "environment.contract", 'exports neither "environment"'],
@@ -124,6 +125,7 @@ describe("withEnvironment", () => {
   ])("refuses %j with %s", async (id, code, words) => {
     await write("throws.ts", 'throw new Error("out of luck");');
     await write("throws-nothing.ts", "throw undefined;");
+    await write("throws-bare.ts", "throw Object.create(null);");
     await write("syntax.ts", "const x: = 1;");
     await write("missing-import.ts", 'import "./not-there.ts";');
     await write("nothing.ts", "export const world = 1;");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LyceumError } from "../../contract/errors/index.ts";
+import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
 import { untilAborted } from "../concurrency/until-aborted.ts";
 import type { ToolContext } from "./tool.ts";
@@ -86,7 +86,7 @@ function failed(reason: string): ToolResult {
 
 function describe(error: unknown): string {
   if (LyceumError.isInstance(error)) return error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-  return error instanceof Error ? error.message : String(error);
+  return toErrorData(error).message;
 }
 
 function shown(output: unknown): string {
