@@ -20,7 +20,7 @@ export function callTimeout(environment: string, call: string, ms: number): Lyce
   return new LyceumError({
     code: "timeout",
     message: `Environment "${environment}" did not end its ${call} within ${ms} ms.`,
-    hint: "The instance has been abandoned and replaced. Raise the limit environmentMs if it only needs longer.",
+    hint: "The instance has been abandoned and replaced. If it only needs longer, raise the limit (rollout.limits.environmentSeconds in a config, environmentMs in code).",
     data: { environment, call, ms },
   });
 }
@@ -31,7 +31,7 @@ export function actTimeout(acting: readonly AgentRecorder[], ms: number): Lyceum
   return new LyceumError({
     code: "timeout",
     message: `No action came within ${ms} ms from ${asked}.`,
-    hint: "Raise the limit actMs if the policy only needs longer.",
+    hint: "If the policy only needs longer, raise the limit (rollout.limits.actSeconds in a config, actMs in code).",
     data: { agents: acting.map(({ agent }) => agent), ms },
   });
 }
