@@ -11,7 +11,7 @@ interface Round {
   readonly bytes: number;
   readonly bandwidthRatio: number;
   readonly sixteen: number;
-  /** The time that the machine needs to read and to compute what sixteen rows need, one after the other, of their time. */
+  /** The share of the time of sixteen rows that the machine needs to read weights and caches and then to compute. */
   readonly sixteenBoundRatio: number;
   readonly ratio: number;
   readonly groupRatio: number;
