@@ -3,8 +3,6 @@ import { invalidConfig } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { chooseDevice } from "../trainers/backends/onnx/device.ts";
 import type { DecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
-import { decoderParameters } from "../trainers/model-folders/architecture/parameters.ts";
-import { type Bits, quantizedBytes } from "../trainers/model-folders/architecture/quantized-parameters.ts";
 import { planCluster } from "../trainers/plan/cluster-plan.ts";
 import { devices } from "../trainers/plan/devices.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
@@ -28,6 +26,7 @@ import { type PlannedRun, planText } from "./plan-text.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import type { RunConfig } from "./run-config.ts";
 import { runEnvironment } from "./run-environment.ts";
+import { engineRun } from "./training-memory.ts";
 
 /**
  * Runs `lyceum plan`: estimates a training, or each of its stages, and prints the plans. Opens the environment to
@@ -75,33 +74,21 @@ async function planOn(
 ): Promise<Plan> {
   const { args, config, shape, workload, steps } = options;
   const { price, gpus, precision, microBatch, decodeBatch, keepActivations } = args;
-  const size = modelSize(shape, config.model.adapter);
-  const sizes = { size, adapted: modelSize(shape, { type: "lora" }) };
-  const { threads } = config.model;
-  const { maxTokensPerMicroBatch = 2048 } = config.training;
   if (config.backend.type === "torch") return planOnTorch(device, { ...options, backend: config.backend });
   if (device === "cpu") {
     if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
     await chooseDevice("cpu", { precision: config.model.precision });
-    const rates = await measureMachine(threads);
-    const bits = config.backend.type === "onnx" ? config.backend.quantize : undefined;
-    const { path, adapter } = config.model;
-    // The engine does not quantize models from scratch, nor bases into which an adapter is merged.
-    const isQuantizable = path !== undefined && !(adapter?.type === "lora" && adapter.start === "merge");
-    const bytesOf = (of: Bits): number => quantizedBytes(decoderParameters(shape), { config: shape, bits: of });
-    return planEngine({
-      ...{ ...sizes, workload, maxTokensPerMicroBatch, rates, steps, price },
-      evaluations: evaluationCount(steps, config.evaluation.every),
-      quantizedBytes: bits && bytesOf(bits),
-      quantizedBytesOf: isQuantizable ? bytesOf : undefined,
-    });
+    const rates = await measureMachine(config.model.threads);
+    const evaluations = evaluationCount(steps, config.evaluation.every);
+    return planEngine({ ...engineRun(config, { shape, workload }), rates, steps, evaluations, price });
   }
   const spec = devices.get(device);
   if (precision === "bfloat16" && !spec.bfloat16) {
     throw invalidConfig(`${spec.name} has no bfloat16.`, "Use --precision float16 or float32.", { device });
   }
   const cluster = { device: spec, gpus, precision, recompute: !keepActivations, microBatch, decodeBatch };
-  return planCluster({ ...sizes, ...cluster, workload, steps, price });
+  const { size, adapted } = engineRun(config, { shape, workload });
+  return planCluster({ size, adapted, ...cluster, workload, steps, price });
 }
 
 /** Estimates a run with the PyTorch backend, whose processes and precision are those of the config. */

@@ -26,6 +26,7 @@ import { resumedRun } from "./resumed-run.ts";
 import { openAgents } from "./run-agents.ts";
 import { configKeys, trainingPart } from "./run-config.ts";
 import { runEnvironment } from "./run-environment.ts";
+import { checkTrainingMemory } from "./training-memory.ts";
 
 /**
  * Runs `lyceum train`: reads the config, trains, shows progress and records the run. Each of several stages has its own
@@ -50,6 +51,8 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
     const opening = { registry: environments, open: opener.open };
     const { environment, options: environmentOptions } = await runEnvironment(config, opening);
     const checked = await checkStage({ config, algorithms }, { environment, folder: dirname(args.config) });
+    const agents = environment.spec.agents.length - checked.frozen.length;
+    await checkTrainingMemory(config, { algorithm: checked.algorithm, agents, signal });
     // A later stage opens its tasks after the training of the others.
     if (loaded.length > 1) await checkStageTasks(checked, { signal });
     const training = trainingPart(config);

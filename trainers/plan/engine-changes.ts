@@ -9,7 +9,7 @@ export interface ChangeableRun extends EngineRun {
   readonly adapted: ModelSize;
   /** Returns the bytes of a quantized base, which is proposed for adapters. Absent if the model cannot be quantized. */
   readonly quantizedBytesOf?: ((bits: Bits) => number) | undefined;
-  readonly rates: MachineRates;
+  readonly rates: Pick<MachineRates, "memory">;
 }
 
 /**

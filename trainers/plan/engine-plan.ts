@@ -2,11 +2,13 @@ import { type ChangeableRun, engineChanges } from "./engine-changes.ts";
 import { engineMemory } from "./engine-memory.ts";
 import { engineTime } from "./engine-time.ts";
 import { ratio, sum } from "./interval.ts";
+import type { MachineRates } from "./measured-machine.ts";
 import { fitOf, type Plan } from "./plan.ts";
 import { speedFigures } from "./speed-figures.ts";
 
 /** A training on the embedded engine. */
 export interface EngineOptions extends ChangeableRun {
+  readonly rates: MachineRates;
   readonly steps: number;
   /** The number of evaluations of the run. Default: 0. */
   readonly evaluations?: number;
