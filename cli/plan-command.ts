@@ -14,6 +14,7 @@ import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
+import { checkStages } from "../trainers/training/stages.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
@@ -38,6 +39,7 @@ import { engineRun } from "./training-memory.ts";
 export async function planCommand(args: PlanArguments, options: CommandContext): Promise<void> {
   const { catalog, output } = options;
   const runs = await loadStages({ path: args.config, overrides: args.set, catalog });
+  if (runs[0]!.name !== undefined) checkStages(runs.map(({ name, config }) => ({ name: name!, config })));
   const planned: PlannedRun[] = [];
   for (const run of runs) planned.push(await planRun(run, args, options));
   if (args.json) output.write(`${JSON.stringify(planned, undefined, 2)}\n`);

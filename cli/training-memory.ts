@@ -34,7 +34,7 @@ export function engineRun(config: RunConfig, { shape, workload }: { shape: Decod
 /**
  * Throws `backend.unsupported`, with what makes it fit, if a training on this machine's processor cannot fit into memory.
  * Operating systems would end it without a message. Prompts count as one token, so a training that passes can still be too
- * large: `lyceum plan` measures them. Leaves out other devices and models that cannot be read, which the training refuses.
+ * large: `lyceum plan` measures them. Skips other devices, and models that cannot be read: the training refuses those.
  */
 export async function checkTrainingMemory(
   config: RunConfig,
@@ -42,6 +42,8 @@ export async function checkTrainingMemory(
 ): Promise<void> {
   const { model, backend, agents: named, sampling } = config;
   if (backend.type !== "onnx" || Object.keys(named.models).length > 0) return;
+  // A named device is tried by the training.
+  if (model.device !== "cpu" && model.device !== "auto") return;
   if ((await chooseDevice(model.device, model)) !== "cpu") return;
   const shape = await loadShape(model, options).catch(() => undefined);
   if (shape === undefined) return;

@@ -151,6 +151,10 @@ describe("lyceum plan", () => {
     ["evaluation={ split: test, episodesPerTask: 100000000 }", "An evaluation"],
     ["export.from=best", "no best checkpoint is kept"],
     ["rewards=[{ type: scale, factor: 0 }]", "makes all rewards equal"],
+    [
+      "stages=[{ algorithm: sft }, { algorithm: grpo, model: { scratch: { layers: 3 } } }]",
+      'stage "2-grpo" names its own model',
+    ],
   ])("refuses what train refuses: %s", async (change, message) => {
     const { code, stderr } = await run("grpo.yaml", "-s", "training.steps=1", "-s", change);
     expect([code, stderr]).toEqual([2, expect.stringMatching(`error\\[config.invalid\\]: .*${message}`)]);

@@ -74,8 +74,8 @@ export async function* trainStages(
  */
 export async function planStages(options: StagesOptions): Promise<PlannedStage[]> {
   const { output, resume = false, algorithms } = options;
-  checkNames(options.stages);
   const stages = options.stages.map((stage) => ({ ...stage, config: checkConfig(stage.config, algorithms) }));
+  checkStages(stages);
   const planned: PlannedStage[] = [];
   for (const [place, { name, config, ...stage }] of stages.entries()) {
     const folder = join(output, name);
@@ -112,14 +112,7 @@ function continued(
   { earlier, output }: { readonly earlier: readonly CheckedStage[]; readonly output: string },
 ): TrainingConfig {
   const { config, name } = stage;
-  const [first, before] = [earlier[0]!, earlier.at(-1)!];
-  const source = ({ path, scratch, revision }: ModelConfig): string => JSON.stringify([path, scratch, revision]);
-  if (source(config.model) !== source(first.config.model)) {
-    throw invalidConfig(
-      `The stage "${name}" names its own model, but it starts from the weights of "${before.name}".`,
-      "Remove model.path, model.revision and model.scratch from all stages except the first.",
-    );
-  }
+  const before = earlier.at(-1)!;
   const from = (trained: CheckedStage, agent: string, model: ModelConfig): ModelConfig => {
     // An earlier stage exports a whole model, which has no base.
     const { scratch: _, revision: __, path: ___, base: ____, ...rest } = model;
@@ -158,9 +151,12 @@ function hasOneLearner({ environment, config }: CheckedStage): boolean {
   return environment.spec.agents.length === 1 || config.agents.weights === "shared";
 }
 
-function checkNames(stages: readonly Stage[]): void {
+/** Throws `config.invalid` if stages have unusable names, or if one after the first names a model of its own. */
+export function checkStages(
+  stages: readonly { readonly name: string; readonly config: Pick<TrainingConfig, "model"> }[],
+): void {
   if (stages.length === 0) throw invalidConfig("There are no stages.", "List at least one stage.");
-  for (const [place, { name }] of stages.entries()) {
+  for (const [place, { name, config }] of stages.entries()) {
     if (!/^\w[\w.-]*$/.test(name)) {
       throw invalidConfig(
         `"${name}" cannot be the name of a stage.`,
@@ -170,5 +166,15 @@ function checkNames(stages: readonly Stage[]): void {
     if (stages.findIndex((other) => other.name === name) < place) {
       throw invalidConfig(`Two stages have the name "${name}".`, "Give each stage its own name.");
     }
+    if (modelSource(config.model) !== modelSource(stages[0]!.config.model)) {
+      throw invalidConfig(
+        `The stage "${name}" names its own model, but it starts from the weights of "${stages[place - 1]!.name}".`,
+        "Remove model.path, model.revision and model.scratch from all stages except the first.",
+      );
+    }
   }
+}
+
+function modelSource({ path, scratch, revision }: ModelConfig): string {
+  return JSON.stringify([path, scratch, revision]);
 }
