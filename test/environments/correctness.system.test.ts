@@ -6,6 +6,7 @@ import { environments } from "../../environments/index.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Episode, rolloutEpisode, scriptedPolicy } from "../../src/index.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
+import { boxClass } from "./box-class.ts";
 import { pythonSandbox } from "./python-sandbox.ts";
 
 const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
@@ -26,46 +27,6 @@ const twice = {
   empty: "",
 };
 const aux = { same: block("def aux(x):\n    return x"), "not Python": block("def aux(x:"), empty: "" };
-const box = {
-  task_id: "Own_1",
-  class_name: "Box",
-  skeleton: `class Box:
-    def __init__(self):
-        self.items = []
-
-    def put(self, item):
-        """
-        Puts an item in, and gives the count.
-        """
-
-    def total(self):
-        """
-        The sum of all items.
-        """
-`,
-  solution_code: `class Box:
-    def __init__(self):
-        self.items = []
-
-    def put(self, item):
-        self.items.append(item)
-        return len(self.items)
-
-    def total(self):
-        return sum(self.items)
-`,
-  import_statement: [],
-  test: `import unittest
-
-class TestPut(unittest.TestCase):
-    def test_put_0(self):
-        self.assertEqual(Box().put(3), 1)
-
-class TestTotal(unittest.TestCase):
-    def test_total_0(self):
-        box = Box(); box.items = [1, 2]; self.assertEqual(box.total(), 3)
-`,
-};
 const methods = {
   right: "def put(self, item):\n    self.items.append(item)\n    return len(self.items)\n",
   wrong: "def put(self, item):\n    return 0\n",
@@ -121,7 +82,7 @@ const cases: readonly Case[] = [
   },
   {
     id: "class-completion",
-    row: box,
+    row: boxClass,
     options: { maxTurns: 2, sandbox: pythonSandbox },
     rewards: [{ reward: "correctness" }, { reward: "comlrl" }],
     answers: {

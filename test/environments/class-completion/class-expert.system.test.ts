@@ -5,54 +5,8 @@ import { classCompletionEnvironment } from "../../../environments/class-completi
 import { type Episode, type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
 import { turnMetrics } from "../../../trainers/metrics/turn-metrics.ts";
 import { temporaryFolder } from "../../temporary-folder.ts";
+import { boxClass } from "../box-class.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
-
-const row = {
-  task_id: "Own_1",
-  class_name: "Box",
-  skeleton: `class Box:
-    def __init__(self):
-        self.items = []
-
-    def put(self, item):
-        """
-        Puts an item in, and gives the count.
-        """
-
-    def total(self):
-        """
-        The sum of all items.
-        """
-`,
-  solution_code: `class Box:
-    def __init__(self):
-        self.items = []
-
-    def put(self, item):
-        self.items.append(item)
-        return len(self.items)
-
-    def total(self):
-        return sum(self.items)
-`,
-  import_statement: [],
-  test: `import unittest
-
-class TestPut(unittest.TestCase):
-    def test_put_0(self):
-        self.assertEqual(Box().put(3), 1)
-
-    def test_put_1(self):
-        box = Box(); box.put(1); self.assertEqual(box.put(8181), 2)
-
-class TestTotal(unittest.TestCase):
-    def test_total_0(self):
-        self.assertEqual(Box().total(), 0)
-
-    def test_total_1(self):
-        box = Box(); box.items = [1, 9191]; self.assertEqual(box.total(), 9192)
-`,
-};
 
 const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 const put = "def put(self, item):\n    self.items.append(item)\n    return len(self.items)\n";
@@ -65,7 +19,7 @@ async function play(
   first: Readonly<Record<string, string>>,
 ): Promise<{ episode: Episode; heard: Record<string, string> }> {
   const folder = temporaryFolder();
-  await writeFile(join(folder, "own.json"), JSON.stringify([row]));
+  await writeFile(join(folder, "own.json"), JSON.stringify([boxClass]));
   const environment = classCompletionEnvironment(
     { path: join(folder, "own.json"), sandbox: pythonSandbox, agents: 2, maxTurns: 2, mode: "expert_edits" },
     { policies: { expert } },
