@@ -20,6 +20,8 @@ const fewTokens = 16;
 const fewGroups = 0.1;
 /** A smaller relative change of a score is not worth a warning, even if it is significant. */
 const materialChange = 0.05;
+/** A component of the reward is given up if less than this share of its best is left. */
+const nearlyGone = 0.1;
 
 /** Runs every check whose metrics are available. */
 export function readHealth(state: HealthState, settings: HealthSettings): HealthReading[] {
@@ -166,11 +168,16 @@ function componentFalls({ windows }: HealthState, { componentFall, standardError
     // The best of many windows is above the mean by chance. Therefore the test uses twice the standard errors.
     const certainty = inStandardErrors(fall, best, now) / (2 * standardErrors);
     const size = ratioOf(fall, Math.max(Math.abs(best.mean), spread)) / componentFall;
+    // A small component is hidden in the noise of its steps until hardly any episode earns it.
+    const earned = inStandardErrors(best.mean, best, { standardError: 0 }) >= standardErrors;
+    const isGone = earned && now.mean < best.mean * nearlyGone;
     const what = name === "reward/mean" ? "The reward" : `The reward's component "${name.slice(17)}"`;
     const message =
       `${what} fell from ${formatNumber(best.mean)} (its best, at step ${best.step}) to ${formatNumber(now.mean)}: ` +
       "the policy trades it for another component, or it degrades. It may also fall because the tasks became harder.";
-    return [{ check: "component-fall", subject: name, level: Math.min(certainty, size), message }];
+    return [
+      { check: "component-fall", subject: name, level: Math.max(isGone ? 1 : 0, Math.min(certainty, size)), message },
+    ];
   });
 }
 

@@ -80,6 +80,12 @@ describe("each trouble has a warning with its name at its threshold", () => {
     ["length", { "length/completion-mean": (step) => 100 + 2 * step }, /grew from 111 to/],
     ["length", { "length/completion-mean": (step) => (step < 30 ? 120 : 20) }, /shrank from 120 to/],
     ["component-fall", { "reward/component/format": (step) => 0.2 - 0.15 * between(step, 20, 60) }, /"format" fell/],
+    // In one step of three, as a small component of few episodes is.
+    [
+      "component-fall",
+      { "reward/std": () => 1, "reward/component/format": (step) => (step < 40 && step % 3 > 0 ? 0.3 : 0) },
+      /"format" fell from 0\.2\d* .* to 0:/,
+    ],
     ["component-fall", { "reward/mean": (step) => 0.8 - 0.7 * between(step, 20, 60) }, /^The reward fell from 0\.8/],
     ["duplicates", { "groups/duplicates": () => 0.8 }, /80\.0% of the episodes repeat another episode/],
     [
@@ -104,6 +110,16 @@ describe("each trouble has a warning with its name at its threshold", () => {
     expect(warnings.map((warning) => warning.check)).toEqual([check]);
     expect(warnings[0]!.message).toMatch(words);
     expect(warningsOf(rounded, { ignore: [check] })).toEqual([]);
+  });
+
+  it("does not miss a component that was seldom earned", () => {
+    const seldom = (step: number) => (step < 40 && step % 10 === 0 ? 0.3 : 0);
+    const run = steps(100, () => ({ "reward/std": 1 }));
+    const planted = run.map((event) => ({
+      ...event,
+      metrics: { ...event.metrics, "reward/component/format": seldom(event.step) },
+    }));
+    expect(warningsOf(planted)).toEqual([]);
   });
 
   it("moves with the threshold", () => {
