@@ -19,16 +19,24 @@ const ownFolders = ["src", "cli", "environments", "reports", "sandbox", "server"
  * names no file.
  */
 export function thrownAt(error: unknown): string | undefined {
-  const stack = error instanceof Error ? error.stack : undefined;
-  if (typeof stack !== "string") return undefined;
+  const stack = stackOf(error);
+  if (stack === undefined) return undefined;
   const position = userPosition(stackPositions(stack));
   return position === undefined ? undefined : positionText(position);
 }
 
+/** Returns the stack of an error, or undefined if it has none that can be read. */
+export function stackOf(error: unknown): string | undefined {
+  try {
+    return error instanceof Error && typeof error.stack === "string" ? error.stack : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the line of the user's code that threw, such as `shop.ts:12`, or undefined if the stack has none. */
 export function userPlace(error: unknown): string | undefined {
-  const stack = error instanceof Error ? (error.stack ?? "") : "";
-  const position = stackPositions(stack).find(isUserCode);
+  const position = stackPositions(stackOf(error) ?? "").find(isUserCode);
   return position === undefined ? undefined : positionText(position).replace(/:\d+$/, "");
 }
 

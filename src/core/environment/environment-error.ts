@@ -1,6 +1,6 @@
 import { writtenAt } from "../../contract/errors/function-location.ts";
 import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
-import { thrownAt } from "../../contract/errors/source-location.ts";
+import { stackOf, thrownAt } from "../../contract/errors/source-location.ts";
 
 /**
  * Creates the error for an environment that broke the contract of environments. `rule` is the requirement of the
@@ -37,9 +37,9 @@ export function environmentFailure(options: {
   const { environment, call, error, by } = options;
   if (LyceumError.isInstance(error)) return error;
   const { name, message } = toErrorData(error);
-  const what = error instanceof Error ? `${name}: ${message}` : message;
+  const stack = stackOf(error);
+  const what = stack === undefined ? message : `${name}: ${message}`;
   const location = thrownAt(error) ?? (by === undefined ? undefined : writtenAt(by));
-  const stack = error instanceof Error ? error.stack : undefined;
   return new LyceumError({
     code: "environment.failed",
     message: `Environment "${environment}" threw in ${call}: ${what}${location === undefined ? "" : ` (${location})`}`,

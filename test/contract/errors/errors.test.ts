@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromErrorData, LyceumError, toErrorData, unknownNameError } from "../../../src/contract/errors/index.ts";
 import { nearestName } from "../../../src/contract/errors/nearest-name.ts";
+import { environmentFailure } from "../../../src/core/environment/environment-error.ts";
 
 describe("LyceumError", () => {
   const options = { code: "data.malformed", message: "Row 3 is empty.", hint: "Fill it.", data: { row: 3 } } as const;
@@ -66,10 +67,32 @@ describe("toErrorData", () => {
     ["text", { name: "Error", code: "internal", message: "text" }],
     [undefined, { name: "Error", code: "internal", message: "undefined" }],
     [null, { name: "Error", code: "internal", message: "null" }],
-    [Object.create(null), { name: "Error", code: "internal", message: "[object Object]" }],
+    [Object.create(null), { name: "Error", code: "internal", message: "{}" }],
+    [
+      { status: 500, body: "full" },
+      { name: "Error", code: "internal", message: '{"status":500,"body":"full"}' },
+    ],
+    [
+      { status: 500, message: "full" },
+      { name: "Error", code: "internal", message: "full" },
+    ],
+    [{ big: 1n }, { name: "Error", code: "internal", message: "[object Object]" }],
+    [new URL("http://localhost/a"), { name: "Error", code: "internal", message: "http://localhost/a" }],
     [{ toString: () => ({}) }, { name: "Error", code: "internal", message: "[object Object]" }],
     [Symbol("s"), { name: "Error", code: "internal", message: "Symbol(s)" }],
   ])("%s", (thrown, data) => expect(toErrorData(thrown)).toStrictEqual(data));
+
+  test("an error whose message cannot be read is an error with a message", () => {
+    const broken = Object.defineProperty(new Error("x"), "message", {
+      get: () => {
+        throw new Error("inner");
+      },
+    });
+    const message = "an error whose message cannot be read";
+    expect(toErrorData(broken)).toEqual({ name: "Error", code: "internal", message });
+    const closed = environmentFailure({ environment: "shop", call: "close", error: broken });
+    expect(closed.message).toMatch(/^Environment "shop" threw in close: .*an error whose message cannot be read/);
+  });
 
   test("uses the fallback code only for values without a code", () => {
     expect(toErrorData(new Error("x"), "policy.failed").code).toBe("policy.failed");
