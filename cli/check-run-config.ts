@@ -28,6 +28,8 @@ export interface RunSource extends Pick<YamlSource, "value" | "locate"> {
   readonly overrides: readonly ConfigOverride[];
   /** The name of the part, such as "stage 2". It follows the place of each problem. */
   readonly part?: string;
+  /** True for a stage after the first. */
+  readonly isLaterStage?: boolean;
 }
 
 /**
@@ -39,7 +41,7 @@ export async function checkRunConfig(
   source: RunSource,
   catalog: Pick<Catalog, "environments" | "algorithms">,
 ): Promise<Omit<LoadedRun, "name">> {
-  const { path, value, overrides, part } = source;
+  const { path, value, overrides, part, isLaterStage } = source;
   const { environment, environments: several, algorithm } = isJsonObject(value) ? value : {};
   const folder = dirname(path);
   let { environments, algorithms } = catalog;
@@ -48,7 +50,7 @@ export async function checkRunConfig(
   }
   for (const id of idOf(algorithm)) algorithms = await withAlgorithm(algorithms, id, { folder });
   const config = parseConfig({
-    schema: runConfigSchema({ environments: environments.list(), algorithms }),
+    schema: runConfigSchema({ environments: environments.list(), algorithms, isLaterStage }),
     value,
     name: part === undefined ? path : `${path} (${part})`,
     placeOf: placesIn(source, { name: path, overrides, part }),

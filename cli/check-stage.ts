@@ -1,6 +1,5 @@
 import type { EnvironmentDefinition } from "../src/contract/environment.ts";
-import { type CheckedRun, checkBatchSize, checkDemonstrations, checkRun } from "../trainers/training/check-run.ts";
-import { type OpenedTasks, openTasks } from "../trainers/training/open-tasks.ts";
+import { type CheckedRun, checkDemonstrations, checkRun } from "../trainers/training/check-run.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import type { LoadedRun } from "./check-run-config.ts";
 import { type NamedAgents, readAgents } from "./run-agents.ts";
@@ -30,17 +29,4 @@ export async function checkStage(
   const agents = await readAgents(config, folder);
   checkDemonstrations(run, agents.programs);
   return { ...run, agents };
-}
-
-/**
- * Opens the tasks of a run. Throws the errors of {@link openTasks}, and `config.invalid` if the episodes of a step do not
- * fit into memory.
- */
-export async function checkStageTasks(
-  run: CheckedRun,
-  { signal }: { readonly signal: AbortSignal },
-): Promise<OpenedTasks> {
-  const opened = await openTasks({ ...run, signal });
-  checkBatchSize(opened.tasks, run);
-  return opened;
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../src/contract/json.ts";
 import { applyOverrides, type ConfigOverride } from "../src/core/config/config-override.ts";
 import { configError } from "../src/core/config/config-problem.ts";
-import { readConfigFile } from "../src/core/config/load-config.ts";
+import { placesIn, readConfigFile } from "../src/core/config/load-config.ts";
 import { parseYamlSource, type YamlSource } from "../src/core/config/yaml-source.ts";
 import type { Catalog } from "./catalog.ts";
 import { checkRunConfig, type LoadedRun, type RunSource } from "./check-run-config.ts";
@@ -53,12 +53,25 @@ export async function loadStages(options: {
       value: merged(shared, own),
       ...stagePlaces(source, { place, own, overrides }),
       part: `stage ${typeof name === "string" ? name : place + 1}`,
+      isLaterStage: place > 0,
     };
+    refuseSharedKeys(own, run);
     const checked = await checkRunConfig(withEpochs(run, epochs), catalog);
     const algorithm = checked.config.algorithm.id.replace(/^.*\//, "").replace(/\.\w+$/, "");
     loaded.push({ name: name === undefined ? `${place + 1}-${algorithm}` : String(name), ...checked });
   }
   return loaded;
+}
+
+/** Throws `config.invalid` for keys in a stage that belong to the whole config. */
+function refuseSharedKeys(own: JsonObject, source: RunSource): void {
+  const key = ["output", "stages"].find((shared) => own[shared] !== undefined);
+  if (key === undefined) return;
+  const { path, overrides, part } = source;
+  const place = placesIn(source, { name: path, overrides, part })([key]);
+  const message = `${key} cannot be set in a stage`;
+  const hint = "Set it in the whole config. Each stage has a folder of its name in output.";
+  throw configError(path, [{ ...place, path: key, message, hint }]);
 }
 
 /** Returns the places of a stage's keys: in the stage itself, or in the config that all stages share. */

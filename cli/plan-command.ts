@@ -13,12 +13,13 @@ import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
+import { openTasks } from "../trainers/training/open-tasks.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
 import { checkStages } from "../trainers/training/stages.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
-import { checkStage, checkStageTasks } from "./check-stage.ts";
+import { checkStage } from "./check-stage.ts";
 import type { CommandContext } from "./command-context.ts";
 import { loadStages } from "./load-stages.ts";
 import { measureLengths } from "./plan-lengths.ts";
@@ -159,7 +160,7 @@ function hardwareHint(): string {
  */
 async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }: CommandContext) {
   const { config, environments, algorithms } = run;
-  const { promptTokens, completionTokens } = args;
+  const { promptTokens, completionTokens, turns } = args;
   // Only plans of the embedded engine on this machine include evaluations.
   const evaluates = (args.device ?? "cpu") === "cpu" && config.backend.type !== "torch";
   const algorithm = createAlgorithm(config, algorithms);
@@ -168,8 +169,8 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   const limit = completionUpTo(maxTokens);
   const given = completionTokens === undefined ? undefined : exactly(completionTokens);
   const known = promptTokens !== undefined && args.agents !== undefined && (samples || given !== undefined);
-  if (known && config.training.steps !== undefined) {
-    const lengths = { prompt: exactly(promptTokens), completion: given ?? limit, turns: args.turns ?? 1 };
+  if (known && turns !== undefined && config.training.steps !== undefined) {
+    const lengths = { prompt: exactly(promptTokens), completion: given ?? limit, turns };
     const evaluatedTasks = !evaluates || config.evaluation.split === undefined ? 0 : config.evaluation.limit;
     return { agents: args.agents!, lengths, unknownTurns: undefined, steps: config.training.steps, evaluatedTasks };
   }
@@ -179,15 +180,17 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
   const { frozen } = checked;
   const { split } = config.tasks;
   // The memory of this machine limits runs on this machine only.
-  const { tasks, heldOut } = evaluates
-    ? await checkStageTasks(checked, { signal })
-    : { tasks: await environment.tasks(split, { signal }), heldOut: [] };
+  const opened = evaluates ? await openTasks({ ...checked, signal }) : undefined;
+  const tasks = opened?.tasks ?? (await environment.tasks(split, { signal }));
   const measured =
     promptTokens !== undefined && (samples || given !== undefined)
       ? undefined
       : await measureLengths({ environment, split, model: config.model, signal });
   const mostTurns = Math.min(environment.spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
-  const usualTurns = args.turns ?? measured?.turns;
+  if (turns !== undefined && turns > mostTurns) {
+    throw invalidConfig(`--turns is ${turns}, but an episode has at most ${mostTurns}.`, "Give fewer turns.");
+  }
+  const usualTurns = turns ?? measured?.turns;
   const completion = given ?? (samples ? limit : (measured?.demonstration ?? limit));
   return {
     agents: args.agents ?? environment.spec.agents.filter((agent) => !frozen.includes(agent)).length,
@@ -196,11 +199,11 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
       completion,
       // A model that learns from demonstrations can give longer answers than they have.
       evaluated: given ?? upTo({ ...completion, high: maxTokens }, maxTokens),
-      turns: args.turns ?? Math.min(usualTurns ?? 1, mostTurns),
+      turns: Math.min(usualTurns ?? 1, mostTurns),
     },
     unknownTurns: usualTurns === undefined && mostTurns > 1 ? mostTurns : undefined,
-    steps: trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds }),
-    evaluatedTasks: heldOut.length,
+    steps: opened?.steps ?? trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds }),
+    evaluatedTasks: opened?.heldOut.length ?? 0,
   };
 }
 

@@ -1,4 +1,4 @@
-import { formatDuration, formatMoney, formatNumber } from "../src/core/text/format-numbers.ts";
+import { formatBytes, formatDuration, formatMoney, formatNumber } from "../src/core/text/format-numbers.ts";
 import type { Interval } from "../trainers/plan/interval.ts";
 import type { Plan, PlanFigure } from "../trainers/plan/plan.ts";
 import type { Workload } from "../trainers/plan/workload.ts";
@@ -60,7 +60,7 @@ function label({ name, unit }: PlanFigure): string {
 }
 
 function figureText(value: number, unit: PlanFigure["unit"]): string {
-  if (unit === "bytes") return bytesText(value);
+  if (unit === "bytes") return formatBytes(value);
   if (unit === "seconds") return formatDuration(value * 1000);
   if (unit === "hours") return formatDuration(value * 3_600_000);
   if (unit === "cost") return formatMoney(value, "");
@@ -69,7 +69,7 @@ function figureText(value: number, unit: PlanFigure["unit"]): string {
 
 function fitLines({ memory, fit }: Plan): string[] {
   const peak = memory.at(-1)!;
-  const of = `${bytesText(peak.low)} to ${bytesText(peak.high)} of ${bytesText(fit.available)}`;
+  const of = `${formatBytes(peak.low)} to ${formatBytes(peak.high)} of ${formatBytes(fit.available)}`;
   if (fit.fits === "yes") return [`It fits: ${of}.`];
   const changes = fit.changes.map((change) => `  - ${change}`);
   const verdict = fit.fits === "perhaps" ? "It may not fit" : "It does not fit";
@@ -86,9 +86,4 @@ function rounded(value: number): string {
 
 function count(value: number): string {
   return value.toLocaleString("en-US");
-}
-
-function bytesText(bytes: number): string {
-  const [size, unit] = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
-  return `${Number((bytes / size).toPrecision(3))} ${unit}`;
 }

@@ -38,6 +38,8 @@ export interface WeightedEnvironmentConfig extends EnvironmentConfig {
 export function runConfigSchema(options: {
   readonly environments: readonly EnvironmentEntry[];
   readonly algorithms: readonly AlgorithmDefinition[];
+  /** True for a stage that starts from the weights of another one, whatever its model says. */
+  readonly isLaterStage?: boolean | undefined;
 }): z.ZodType<RunConfig> {
   const { seed, ...training } = trainingConfigShape(options.algorithms);
   const environments = options.environments.map((entry) =>
@@ -83,9 +85,10 @@ export function runConfigSchema(options: {
     .check(({ value, issues }) => {
       const { backend, model, agents } = value as unknown as RunConfig;
       if (backend.type === "tinker" || backend.quantize === undefined || Object.keys(agents.models).length > 0) return;
-      if (model.path !== undefined && model.adapter.type !== "full") return;
-      const message =
-        "is for weights from files that are frozen under an adapter: set model.path and model.adapter, or remove quantize";
+      const isFromFiles = model.path !== undefined || options.isLaterStage === true;
+      if (isFromFiles && model.adapter.type !== "full") return;
+      const missing = isFromFiles ? "model.adapter" : "model.path and model.adapter";
+      const message = `is for weights from files that are frozen under an adapter: set ${missing}, or remove quantize`;
       issues.push({ code: "custom", message, input: value, path: ["backend", "quantize"] });
     })
     .transform(({ environment, environments: several, ...rest }) =>

@@ -11,10 +11,11 @@ import {
 } from "../reports/training/index.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
-import { planStages } from "../trainers/training/stages.ts";
+import { openTasks } from "../trainers/training/open-tasks.ts";
+import { isCompleteStage, planStages } from "../trainers/training/stages.ts";
 import { train } from "../trainers/training/train.ts";
 import { engineOptions } from "./catalog.ts";
-import { checkStage, checkStageTasks } from "./check-stage.ts";
+import { checkStage } from "./check-stage.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { dryRunCommand } from "./dry-run-command.ts";
 import { loadStages } from "./load-stages.ts";
@@ -51,11 +52,14 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
     const opening = { registry: environments, open: opener.open };
     const { environment, options: environmentOptions } = await runEnvironment(config, opening);
     const checked = await checkStage({ config, algorithms }, { environment, folder: dirname(args.config) });
-    const agents = environment.spec.agents.length - checked.frozen.length;
-    await checkTrainingMemory(config, { algorithm: checked.algorithm, agents, signal });
-    // A later stage opens its tasks after the training of the others.
-    if (loaded.length > 1) await checkStageTasks(checked, { signal });
     const training = trainingPart(config);
+    const agents = environment.spec.agents.length - checked.frozen.length;
+    const isComplete = resume && name !== undefined && (await isCompleteStage(join(output, name), training));
+    if (!isComplete) {
+      await checkTrainingMemory(config, { algorithm: checked.algorithm, agents, stage: name, signal });
+      // A later stage opens its tasks after the training of the others.
+      if (name !== undefined) await openTasks({ ...checked, signal });
+    }
     runs.push({
       name,
       config,

@@ -1,5 +1,6 @@
 import { LyceumError } from "../src/contract/errors/index.ts";
-import { gigabytes, machineMemory } from "../src/core/machine-memory.ts";
+import { machineMemory } from "../src/core/machine-memory.ts";
+import { formatBytes } from "../src/core/text/format-numbers.ts";
 import type { Algorithm } from "../trainers/algorithms/index.ts";
 import { chooseDevice } from "../trainers/backends/onnx/device.ts";
 import type { DecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
@@ -10,7 +11,7 @@ import { engineMemory } from "../trainers/plan/engine-memory.ts";
 import { exactly } from "../trainers/plan/interval.ts";
 import { loadShape } from "../trainers/plan/load-shape.ts";
 import { modelSize } from "../trainers/plan/model-size.ts";
-import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
+import { planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import type { RunConfig } from "./run-config.ts";
 
 /** Returns how the embedded engine runs the training of a config, as plans describe it. */
@@ -33,21 +34,28 @@ export function engineRun(config: RunConfig, { shape, workload }: { shape: Decod
 
 /**
  * Throws `backend.unsupported`, with what makes it fit, if a training on this machine's processor cannot fit into memory.
- * Operating systems would end it without a message. Prompts count as one token, so a training that passes can still be too
- * large: `lyceum plan` measures them. Skips other devices, and models that cannot be read: the training refuses those.
+ * Operating systems would end it without a message. Prompts and answers count as one token, so a training that passes can
+ * still be too large: `lyceum plan` measures them. Checks the targets of an adapter too. Skips other devices, and models that cannot be read: the training refuses those.
  */
 export async function checkTrainingMemory(
   config: RunConfig,
-  options: { readonly algorithm: Algorithm; readonly agents: number; readonly signal: AbortSignal },
+  options: {
+    readonly algorithm: Algorithm;
+    readonly agents: number;
+    /** The name of the stage. */
+    readonly stage?: string | undefined;
+    readonly signal: AbortSignal;
+  },
 ): Promise<void> {
-  const { model, backend, agents: named, sampling } = config;
+  const { model, backend, agents: named } = config;
+  const { stage } = options;
   if (backend.type !== "onnx" || Object.keys(named.models).length > 0) return;
   // A named device is tried by the training.
   if (model.device !== "cpu" && model.device !== "auto") return;
   if ((await chooseDevice(model.device, model)) !== "cpu") return;
   const shape = await loadShape(model, options).catch(() => undefined);
   if (shape === undefined) return;
-  const lengths = { prompt: exactly(1), completion: completionUpTo(sampling.maxTokens), turns: 1 };
+  const lengths = { prompt: exactly(1), completion: exactly(1), turns: 1 };
   const run = engineRun(config, { shape, workload: planWorkload({ config, lengths, ...options }) });
   const memory = machineMemory();
   const needed = engineMemory({ ...run, memory }).at(-1)!.low;
@@ -55,7 +63,7 @@ export async function checkTrainingMemory(
   const changes = engineChanges({ ...run, rates: { memory } });
   throw new LyceumError({
     code: "backend.unsupported",
-    message: `There is not enough memory for this training: it needs ${gigabytes(needed)} or more, but the machine has ${gigabytes(memory)}.`,
+    message: `There is not enough memory for ${stage === undefined ? "this training" : `the stage "${stage}"`}: it needs ${formatBytes(needed)} or more, but the machine has ${formatBytes(memory)}.`,
     hint: `Try ${changes.join(", or ")}. lyceum plan estimates the memory of a config.`,
     data: { needed, memory },
   });

@@ -11,8 +11,3 @@ export function machineMemory(): number {
 export function heapMemory(): number {
   return getHeapStatistics().heap_size_limit;
 }
-
-/** Formats a number of bytes for people: `4.2 GB` or `1,000 GB`. */
-export function gigabytes(bytes: number): string {
-  return `${(bytes / 1e9).toLocaleString("en", { maximumFractionDigits: bytes < 1e11 ? 1 : 0 })} GB`;
-}

@@ -67,6 +67,16 @@ it.each<[string, string, object]>([
     { message: expect.stringMatching(/stage 2.*trainig/), hint: expect.stringContaining('"training"') },
   ],
   [
+    "an output of a stage",
+    "environment: math\nmodel: { scratch: {} }\nstages:\n  - algorithm: sft\n  - { algorithm: ppo, output: elsewhere }\n",
+    { message: expect.stringMatching(/:5:23 \(stage 2\): output cannot be set in a stage/) },
+  ],
+  [
+    "stages of a stage",
+    "environment: math\nmodel: { scratch: {} }\nstages:\n  - { algorithm: sft, stages: [] }\n",
+    { message: expect.stringContaining("stages cannot be set in a stage") },
+  ],
+  [
     "a stage without an algorithm",
     "environment: math\nmodel: { scratch: {} }\nstages:\n  - seed: 1\n",
     { message: expect.stringContaining("algorithm") },

@@ -94,23 +94,29 @@ describe("lyceum plan", () => {
   it("says that the number of turns is not known, unless it is", async () => {
     // With `--prompt-tokens`, demonstrations are not read.
     const game = ["-s", "environment={ id: kuhn-poker }", "-s", "training.steps=1", "--prompt-tokens", "5"];
-    const [guessed, given, limited] = [
+    const [guessed, ofOneAgent, given, limited] = [
       await json("grpo.yaml", ...game),
+      await json("grpo.yaml", ...game, "--agents", "1"),
       await json("grpo.yaml", ...game, "--turns", "2"),
       await json("grpo.yaml", ...game, "-s", "rollout.limits.turns=1"),
     ].map(([planned]) => [planned!.workload.turns, planned!.unknownTurns]);
-    expect(guessed).toEqual([1, 5]);
+    expect([guessed, ofOneAgent]).toEqual([
+      [1, 5],
+      [1, 5],
+    ]);
     expect([given, limited]).toEqual([
       [2, undefined],
       [1, undefined],
     ]);
+    const { code, stderr } = await run("grpo.yaml", ...game, "--turns", "6");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--turns is 6, but an episode has at most 5")]);
     expect((await run("grpo.yaml", ...game)).stdout).toContain("1 is assumed, but an episode can have 5:");
   });
 
   it("plans evaluations on this machine, with and without opening the environment", async () => {
     const evaluation = "evaluation={ split: test, limit: 7, episodesPerTask: 3, every: 2 }";
     const five = ["grpo.yaml", "-s", evaluation, "-s", "training.steps=5"];
-    const known = ["--prompt-tokens", "5", "--agents", "1"];
+    const known = ["--prompt-tokens", "5", "--turns", "1", "--agents", "1"];
     for (const words of [five, [...five, ...known, "--device", "cpu"]]) {
       const [{ plan, workload } = { plan: undefined, workload: undefined }] = await json(...words);
       expect(workload!.evaluation).toMatchObject({

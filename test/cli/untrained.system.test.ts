@@ -40,7 +40,7 @@ it("a training that changes nothing is refused with its key, or ends with a warn
 it("a stage that cannot work is refused before the first one trains, and by the plan", async () => {
   const folder = await tinyRunFolder();
   const stage = (name: string, more: string): string => `
-  - { name: ${name}, algorithm: sft, training: { steps: 1 }, ${more} }`;
+  - { name: ${name}, algorithm: sft, ${more.includes("training:") ? "" : "training: { steps: 1 }, "}${more} }`;
   const stages = (more: string): string => `
 environment: { id: math, difficulty: 1 }
 model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, intermediateSize: 32, maxLength: 512 } }
@@ -65,10 +65,16 @@ export const environment = defineEnvironment({
     ["environment: kuhn-poker, agents: { policies: { first: { model: random, wrong: 1 } } }", "wrong"],
     ["environment: kuhn-poker, evaluation: { split: test, opponent: ./none.yaml }", "none.yaml"],
     ['tasks: { split: "test[:4]" }, evaluation: { split: "test[3:]" }', "1 tasks of"],
-    ["backend: { type: onnx, quantize: 8 }", "backend.quantize"],
+    [
+      "backend: { type: onnx, quantize: 8 }",
+      "backend.quantize: is for weights from files that are frozen under an adapter: set model.adapter, or",
+    ],
+    ["environment: { id: math, tasks: arithmetic }, training: { epochs: 1 }", "is unbounded"],
+    ['tasks: { split: "train[:9]", curriculum: { by: nosuch, steps: 5 } }', "nosuch"],
+    ["model: { adapter: { type: lora, targets: [nosuch] } }", 'Unknown adapter target "nosuch"'],
   ] as const) {
     await writeFile(join(folder, "config.yaml"), stages(more));
-    const code = /tset|test\[/.test(more) ? 1 : 2;
+    const code = /tset|test\[|curriculum/.test(more) ? 1 : 2;
     const stderr = expect.stringContaining(message);
     // A plan needs a model that exists, as the one from scratch does.
     for (const words of [
@@ -79,4 +85,21 @@ export const environment = defineEnvironment({
     }
     expect(existsSync(join(folder, "run")), more).toBe(false);
   }
+});
+
+it("a later stage on a quantized base continues from the weights of files, although the model began from scratch", async () => {
+  const folder = await tinyRunFolder();
+  const text = `
+environment: { id: math, difficulty: 1 }
+algorithm: sft
+model: { scratch: { hiddenSize: 32, layers: 1, heads: 2, intermediateSize: 64, maxLength: 512 } }
+training: { steps: 1, batchSize: 2 }
+preflight: false
+stages:
+  - { name: whole }
+  - { name: adapter, model: { adapter: { type: lora } }, backend: { type: onnx, quantize: 8 } }
+`;
+  await writeFile(join(folder, "config.yaml"), text);
+  const trained = await runInProcess(["train", "--config", "config.yaml", "--output", "run"], { folder });
+  expect(trained).toMatchObject({ code: 0, stderr: "" });
 });

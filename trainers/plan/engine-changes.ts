@@ -44,7 +44,13 @@ export function engineChanges(options: ChangeableRun): string[] {
     fits({ ...quantized(one), size: isFull ? adapted : size, maxTokensPerMicroBatch: count }),
   );
   if (found === undefined) {
-    return ["a smaller model, shorter sequences, or a machine with more memory: no other change is enough"];
+    const rank = isFull ? [] : ["a smaller model.adapter.rank"];
+    const shorter = options.workload.sequenceLength.high > 2 ? ["shorter sequences (sampling.maxTokens)"] : [];
+    const larger = new Intl.ListFormat("en-GB", { type: "disjunction" }).format([
+      ...["a smaller model", ...rank, ...shorter],
+      "a machine with more memory",
+    ]);
+    return [`${larger}: no other change is enough`];
   }
   return [
     proposalOf([

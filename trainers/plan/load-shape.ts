@@ -47,12 +47,20 @@ async function modelJson(model: ModelConfig, signal: AbortSignal | undefined): P
 
 /**
  * Returns the folder of a config's `model.path` with `config.json` and tokenizer, that of the base for an adapter.
- * Downloads them if they are not on this machine. Throws `model.missing` if there is none.
+ * Downloads them if they are not on this machine. Throws `model.missing` if there is none, and `model.unsupported` for a
+ * checkpoint.
  */
 export async function findModelFolder(model: ModelConfig, signal: AbortSignal | undefined): Promise<string> {
   const { path = "", revision, base } = model;
   const options = { weights: false, ...(signal === undefined ? {} : { signal }) };
   const place = await locateModel(path);
+  if (place.type === "checkpoint") {
+    throw new LyceumError({
+      code: "model.unsupported",
+      message: `${path} is a checkpoint, which does not say the shape of its model.`,
+      hint: `Export its model: lyceum export ${place.folder}.`,
+    });
+  }
   const folder = place.type === "team" ? Object.values(place.agents)[0]! : place.type === "model" ? place.path : path;
   const found = await findModel(folder, { ...options, ...(revision === undefined ? {} : { revision }) });
   return found.kind === "model" ? found.folder : (await findBase(found.folder, { ...options, base })).folder;

@@ -1,14 +1,11 @@
 import { join } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
-import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { toErrorData } from "../../src/contract/errors/index.ts";
 import { isJsonObject } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { checkVersion } from "../../src/contract/specification-version.ts";
-import type { Taskset } from "../../src/contract/taskset.ts";
 import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
-import { deriveSeed } from "../../src/core/random/random.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
 import { EpisodeWarnings } from "../../src/core/rollout/episode-warnings.ts";
 import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-writer.ts";
@@ -20,7 +17,7 @@ import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
 import type { Checkpoint } from "../checkpoint/find-checkpoints.ts";
 import { renameDamaged, resumedCheckpoint } from "../checkpoint/resumed-checkpoint.ts";
 import { checkSameRun, runIdentity, sameEvaluation } from "../checkpoint/run-identity.ts";
-import { checkConfig, type TrainingConfig } from "../config/training-config.ts";
+import { checkConfig } from "../config/training-config.ts";
 import { removeLaterEvaluations } from "../evaluation/evaluation-folders.ts";
 import { evaluationOpponent } from "../evaluation/evaluation-opponent.ts";
 import { needsReference } from "../losses/loss.ts";
@@ -29,16 +26,13 @@ import { createRewardProcessors } from "../rewards/reward-processor-config.ts";
 import { frozenPolicies } from "../run/frozen-agents.ts";
 import { openLearners, planLearners, trainedModels } from "../run/learners.ts";
 import type { TrainingRun, TrainOptions } from "../run/training-run.ts";
-import { createCurriculum } from "../tasks/curriculum.ts";
-import { createTaskOrder, type TaskOrder } from "../tasks/task-order.ts";
 import { duplicateWarning } from "../tasks/task-warnings.ts";
 import { checkPrograms } from "./agent-programs.ts";
 import { checkBackendSupport, checkStaleness } from "./check-backend-support.ts";
-import { checkBatchSize, checkDemonstrations, checkRun } from "./check-run.ts";
+import { checkDemonstrations, checkRun } from "./check-run.ts";
 import { exportStart } from "./export-start.ts";
 import { openTasks } from "./open-tasks.ts";
 import { createAlgorithm, withLearningRate } from "./resolve-config.ts";
-import { trainingSteps } from "./step-count.ts";
 import { traceLoss } from "./trace-loss.ts";
 
 /**
@@ -82,14 +76,14 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     opponent: options.recorded?.opponent ?? config.evaluation.opponent ?? options.opponent?.name,
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity, options.algorithms);
-  const { tasks, heldOut, dropped } = await openTasks({ config, environment, signal });
+  const { tasks, heldOut, dropped, order, steps } = await openTasks({
+    ...{ config, algorithm, environment, frozen: frozenNames, signal },
+    cursor: checkpoint?.manifest.taskCursor,
+  });
   notes.push(...dropped);
   // A mixture repeats its shorter parts.
   const duplicates = environment.environmentOf === undefined ? await duplicateWarning(tasks, { signal }) : undefined;
   if (duplicates !== undefined) notes.push(duplicates);
-  checkBatchSize(tasks, { algorithm, environment, config, frozen: frozenNames });
-  const steps = trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds });
-  const order = await openTaskOrder(tasks, { config, environment, cursor: checkpoint?.manifest.taskCursor, signal });
 
   const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
     const model = await backend.openModel(spec, { signal });
@@ -112,7 +106,9 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   if (checkpoint !== undefined) {
     for (const [folder, model] of trainedModels(learners)) await model.load(join(checkpoint.path, folder));
   }
-  const pool = resources.use(new EnvironmentPool(environment));
+  const episodeWarnings = new EpisodeWarnings(environment);
+  const onCloseError = episodeWarnings.closeFailed.bind(episodeWarnings);
+  const pool = resources.use(new EnvironmentPool(environment, { onCloseError }));
   const manifest = checkpoint?.manifest;
   await removeLaterEvaluations(output, manifest?.step ?? -1);
   const lost = config.rollout.trace ? await traceLoss(tracePath(output), manifest?.traceLength ?? 0) : undefined;
@@ -133,7 +129,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     pool,
     trace,
     learners,
-    warnings: new EpisodeWarnings(environment),
+    warnings: episodeWarnings,
     frozen,
     programs,
     opponent,
@@ -159,26 +155,6 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-/**
- * Creates the order of the training tasks, from the cursor of a checkpoint: in shuffled passes, or with a curriculum.
- */
-async function openTaskOrder(
-  tasks: Taskset,
-  options: {
-    readonly config: TrainingConfig;
-    readonly environment: EnvironmentDefinition;
-    readonly cursor: number | undefined;
-    readonly signal: AbortSignal | undefined;
-  },
-): Promise<TaskOrder> {
-  const { config, environment, cursor, signal } = options;
-  const { curriculum } = config.tasks;
-  const order = { seed: deriveSeed(config.seed, "tasks"), cursor };
-  if (curriculum === undefined || tasks.length === 0) return createTaskOrder(tasks, order);
-  const { batchSize } = config.training;
-  return createCurriculum(tasks, { ...curriculum, ...order, environment, batchSize, signal });
 }
 
 function namesOf(policies: Readonly<Record<AgentId, Pick<Policy, "name">>>): Readonly<Record<AgentId, string>> {

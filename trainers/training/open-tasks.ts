@@ -1,11 +1,13 @@
-import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
+import { deriveSeed } from "../../src/core/random/random.ts";
 import { checkDisjoint } from "../../src/core/taskset/disjoint.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
-import type { TrainingConfig } from "../config/training-config.ts";
+import { createCurriculum } from "../tasks/curriculum.ts";
 import { firstTasks } from "../tasks/first-tasks.ts";
 import { readTasks } from "../tasks/read-tasks.ts";
-import { evaluatedTaskCount } from "./check-run.ts";
+import { createTaskOrder, type TaskOrder } from "../tasks/task-order.ts";
+import { type CheckedRun, checkBatchSize, evaluatedTaskCount } from "./check-run.ts";
+import { trainingSteps } from "./step-count.ts";
 
 /** The tasks of a run. */
 export interface OpenedTasks {
@@ -15,17 +17,44 @@ export interface OpenedTasks {
   readonly heldOut: readonly TaskEntry[];
   /** Notes on rows that were left out. */
   readonly dropped: readonly string[];
+  /** The order in which training takes its tasks. */
+  readonly order: TaskOrder;
+  /** The number of training steps. */
+  readonly steps: number;
 }
 
 /**
- * Opens the tasks of a run. Throws the environment's errors, `config.invalid` if the episodes of an evaluation do not fit
- * into memory, and `data.malformed` if training and evaluation share tasks.
+ * Opens the tasks of a run. Throws the environment's errors, `config.invalid` if the episodes of a step or of an evaluation
+ * do not fit into memory, or if epochs or a curriculum do not suit the tasks, and `data.malformed` if training and
+ * evaluation share tasks, or if a curriculum cannot sort them.
  */
-export async function openTasks(options: {
-  readonly config: TrainingConfig;
-  readonly environment: EnvironmentDefinition;
-  readonly signal: AbortSignal | undefined;
-}): Promise<OpenedTasks> {
+export async function openTasks(
+  options: Omit<CheckedRun, "programs"> & {
+    /** The position in the order, from a checkpoint. Default: the beginning. */
+    readonly cursor?: number | undefined;
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<OpenedTasks> {
+  const { config, algorithm, environment, signal } = options;
+  const { tasks, heldOut, dropped } = await readSplits(options);
+  checkBatchSize(tasks, options);
+  const steps = trainingSteps({ tasks, config, resampleRounds: algorithm.rollout.resampleRounds });
+  const { curriculum } = config.tasks;
+  const { batchSize } = config.training;
+  const order = { seed: deriveSeed(config.seed, "tasks"), cursor: options.cursor };
+  return {
+    ...{ tasks, heldOut, dropped, steps },
+    order:
+      curriculum === undefined || tasks.length === 0
+        ? createTaskOrder(tasks, order)
+        : await createCurriculum(tasks, { ...curriculum, ...order, environment, batchSize, signal }),
+  };
+}
+
+/** Opens the splits of training and evaluation, and checks that they share no task. */
+async function readSplits(
+  options: Parameters<typeof openTasks>[0],
+): Promise<Pick<OpenedTasks, "tasks" | "heldOut" | "dropped">> {
   const { config, environment, signal } = options;
   const { invalid } = config.data;
   const { tasks, note } = await readTasks(environment, config.tasks.split, { invalid, signal });

@@ -84,9 +84,7 @@ export async function planStages(options: StagesOptions): Promise<PlannedStage[]
     const checkpoint = await newestCheckpoint(checkpoints);
     if (begun && !resume) throw earlierRun(folder, checkpoint);
     const last = place === stages.length - 1;
-    const { steps = Number.POSITIVE_INFINITY } = config.training;
-    const exported = (await stat(join(folder, "model")).catch(() => undefined)) !== undefined;
-    if (!last && exported && checkpoint !== undefined && checkpoint.manifest.step >= steps) continue;
+    if (!last && (await isCompleteStage(folder, config))) continue;
     planned.push({
       ...stage,
       name,
@@ -101,6 +99,16 @@ export async function planStages(options: StagesOptions): Promise<PlannedStage[]
     });
   }
   return planned;
+}
+
+/** True if the stage in a folder made all of its steps and exported its model. */
+export async function isCompleteStage(
+  folder: string,
+  { training }: Pick<TrainingConfig, "training">,
+): Promise<boolean> {
+  const { steps = Number.POSITIVE_INFINITY } = training;
+  const exported = (await stat(join(folder, "model")).catch(() => undefined)) !== undefined;
+  return exported && ((await newestCheckpoint(join(folder, "checkpoints")))?.manifest.step ?? -1) >= steps;
 }
 
 /**

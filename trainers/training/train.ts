@@ -73,6 +73,8 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     }
     yield* evaluateHeldOut(run);
     yield* saveCheckpoint(run);
+    await run.pool.close();
+    yield* warnOfEpisodes(run, []);
     const exported = await exportTrained(run, options.backend.capabilities);
     if (exported !== undefined && config.export.from === "best" && !exported.best) yield noBest(run);
     if (!progress.trained) yield nothingTrained(run);

@@ -1,5 +1,6 @@
 import { LyceumError } from "../../contract/errors/index.ts";
-import { gigabytes, heapMemory } from "../machine-memory.ts";
+import { heapMemory } from "../machine-memory.ts";
+import { formatBytes } from "../text/format-numbers.ts";
 
 /** The minimum memory of an episode until its batch ends, in bytes: a short episode of one turn. */
 const episodeBytes = 2_000;
@@ -22,7 +23,7 @@ export function checkEpisodeCount(options: {
   const number = (value: number): string => value.toLocaleString("en");
   throw new LyceumError({
     code: "config.invalid",
-    message: `${what} would play ${number(tasks)} tasks with ${number(episodesPerTask)} episodes each, which take ${gigabytes(bytes)} or more. This process has ${gigabytes(most)} for objects.`,
+    message: `${what} would play ${number(tasks)} tasks with ${number(episodesPerTask)} episodes each, which take ${formatBytes(bytes)} or more. This process has ${formatBytes(most)} for objects.`,
     hint: `Lower ${keys.join(" or ")}, or raise the memory limit by NODE_OPTIONS=--max-old-space-size=MEGABYTES.`,
     data: { tasks, episodesPerTask, bytes, most },
   });

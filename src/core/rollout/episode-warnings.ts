@@ -15,16 +15,22 @@ const comparedEpisodes = 2000;
 
 /**
  * Finds mistakes of an environment that do not make episodes unscored: a reward outside the declared range, a tool with
- * a programming error, an action that makes the environment fail, and equal episodes that differ in their observations
- * or rewards. Reports each of them once.
+ * a programming error, an action that makes the environment fail, an instance that fails to close, and equal episodes
+ * that differ in their observations or rewards. Reports each of them once.
  */
 export class EpisodeWarnings {
   readonly #environment: Definition;
   readonly #reported = new Set<string>();
+  readonly #closeErrors: ErrorData[] = [];
   #compared = 0;
 
   constructor(environment: Definition) {
     this.#environment = environment;
+  }
+
+  /** Notes an instance that failed to close, for the next warnings. */
+  closeFailed(error: ErrorData): void {
+    this.#closeErrors.push(error);
   }
 
   /** Returns the new warnings of these episodes. */
@@ -44,6 +50,9 @@ export class EpisodeWarnings {
       this.#compared += episodes.length;
     }
     for (const { cause, warning } of episodes.flatMap(silentAnswers)) report(`silent ${cause}`, warning);
+    for (const error of this.#closeErrors.splice(0)) {
+      report(`close ${locationOf(error)}`, `${error.message.replace(/\.?$/, ".")} This warning is shown once.`);
+    }
     if (!this.#reported.has("server")) report("server", serverWarning(episodes));
     return found;
   }

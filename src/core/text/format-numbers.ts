@@ -19,6 +19,12 @@ export function formatPercent(share: number): string {
   return Number.isFinite(share) ? `${(share * 100).toFixed(1)}%` : String(share);
 }
 
+/** Formats a number of bytes with three significant digits: `24.9 MB`, `4.21 GB`, `1,230 GB`. */
+export function formatBytes(bytes: number): string {
+  const [size, unit] = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
+  return `${Number((bytes / size).toPrecision(3)).toLocaleString("en-US")} ${unit}`;
+}
+
 /**
  * Formats an amount of money: `$12.30`, `$1,204.00`. Amounts below a cent have two significant digits (`$0.0012`), down
  * to a millionth.

@@ -69,3 +69,14 @@ it("a reward that is not a number is answered by what a reward may be", async ()
     expect(await warningsOf(wrong)).toEqual([expect.stringContaining("A reward is a finite number")]);
   }
 });
+
+it("reports an instance that fails to close once", () => {
+  const warnings = new EpisodeWarnings(defineEnvironment<string>({ ...base, step: () => ({ reward: 1 }) }));
+  const failed = (message: string): void => warnings.closeFailed({ name: "LyceumError", code: "internal", message });
+  failed("It threw in close");
+  failed("It threw in close");
+  expect(warnings.of([])).toEqual(["It threw in close. This warning is shown once."]);
+  failed("It threw in close");
+  failed("It did not close.");
+  expect(warnings.of([])).toEqual(["It did not close. This warning is shown once."]);
+});

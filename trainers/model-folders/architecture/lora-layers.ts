@@ -1,3 +1,4 @@
+import { unknownNameError } from "../../../src/contract/errors/index.ts";
 import type { DecoderConfig } from "./decoder-config.ts";
 import { type BlockLayer, groupsOf } from "./linear-groups.ts";
 import { moduleName, type ParameterSpec } from "./parameters.ts";
@@ -14,6 +15,13 @@ export function adaptableLayers(config: DecoderConfig): readonly BlockLayer[] {
 export function targetNames(config: DecoderConfig): readonly string[] {
   const names = adaptableLayers(config).map(({ name }) => name);
   return [...new Set([...names.map(lastPart), ...names])];
+}
+
+/** Throws `config.unknown-name` for a target that is no linear layer of the model. */
+export function checkTargets(config: DecoderConfig, targets: readonly string[] = []): void {
+  const known = targetNames(config);
+  const unknown = targets.find((target) => !known.includes(target));
+  if (unknown !== undefined) throw unknownNameError({ kind: "adapter target", name: unknown, known });
 }
 
 /** True if a layer of a block matches one of the targets, by the rules of peft. */

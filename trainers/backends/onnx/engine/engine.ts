@@ -1,11 +1,10 @@
-import { LyceumError, unknownNameError } from "../../../../src/contract/errors/index.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
-import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import {
   adaptableLayers,
+  checkTargets,
   loraParameters,
   shortestTargets,
-  targetNames,
 } from "../../../model-folders/architecture/lora-layers.ts";
 import type { WritableDtype } from "../../../model-folders/weights/float-conversion.ts";
 import { transposeMatrix } from "../../../model-folders/weights/transpose.ts";
@@ -256,13 +255,6 @@ async function openAdapter(options: {
   const block = new ParameterBlock(specs);
   initializeParameters(block, { seed, deviation: "inputs" });
   return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, dropout } };
-}
-
-/** Throws `config.unknown-name` for a target that is not a linear layer of the model. */
-function checkTargets(config: DecoderConfig, targets: readonly string[] = []): void {
-  const known = targetNames(config);
-  const unknown = targets.find((target) => !known.includes(target));
-  if (unknown !== undefined) throw unknownNameError({ kind: "adapter target", name: unknown, known });
 }
 
 /** Quantized weights are multiplied as constants only, and their copy is small. */

@@ -1,5 +1,6 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
-import { gigabytes, machineMemory } from "../../../../src/core/machine-memory.ts";
+import { machineMemory } from "../../../../src/core/machine-memory.ts";
+import { formatBytes } from "../../../../src/core/text/format-numbers.ts";
 import type { DecoderConfig } from "../../../model-folders/architecture/decoder-config.ts";
 import type { ParameterSpec } from "../../../model-folders/architecture/parameters.ts";
 import { type Quantization, quantizedBytes } from "../../../model-folders/architecture/quantized-parameters.ts";
@@ -49,11 +50,11 @@ export function checkParameterMemory(
     config && smallerForms(specs, { trained, config }).find((form) => form.bytes < bytes && fits(form.bytes));
   throw new LyceumError({
     code: "backend.unsupported",
-    message: `There is not enough memory for ${count.toLocaleString("en")} parameters: they need ${gigabytes(bytes)}${why}, but the machine has ${gigabytes(memory)}.`,
+    message: `There is not enough memory for ${count.toLocaleString("en")} parameters: they need ${formatBytes(bytes)}${why}, and the process ${formatBytes(processBytes)}, but the machine has ${formatBytes(memory)}.`,
     hint:
       smaller === undefined
         ? "Choose a smaller model, or a machine with more memory."
-        : `Set ${smaller.settings}: the weights then need ${gigabytes(smaller.bytes)}. Or choose a smaller model, or a machine with more memory.`,
+        : `Set ${smaller.settings}: the weights then need ${formatBytes(smaller.bytes)}. Or choose a smaller model, or a machine with more memory.`,
     data: { count, bytes, memory },
   });
 }
