@@ -4,6 +4,7 @@ import { formatBytes } from "../src/core/text/format-numbers.ts";
 import type { Algorithm } from "../trainers/algorithms/index.ts";
 import { chooseDevice } from "../trainers/backends/onnx/device.ts";
 import type { DecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
+import { checkTargets } from "../trainers/model-folders/architecture/lora-layers.ts";
 import { decoderParameters } from "../trainers/model-folders/architecture/parameters.ts";
 import { type Bits, quantizedBytes } from "../trainers/model-folders/architecture/quantized-parameters.ts";
 import { engineChanges } from "../trainers/plan/engine-changes.ts";
@@ -14,11 +15,15 @@ import { modelSize } from "../trainers/plan/model-size.ts";
 import { planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import type { RunConfig } from "./run-config.ts";
 
-/** Returns how the embedded engine runs the training of a config, as plans describe it. */
+/**
+ * Returns how the embedded engine runs the training of a config, as plans describe it. Throws `config.unknown-name` for a
+ * target of the adapter that the model lacks.
+ */
 export function engineRun(config: RunConfig, { shape, workload }: { shape: DecoderConfig; workload: Workload }) {
   const { backend, model, training } = config;
   const bits = backend.type === "onnx" ? backend.quantize : undefined;
   const { path, adapter } = model;
+  if (adapter.type === "lora") checkTargets(shape, adapter.targets);
   // The engine does not quantize models from scratch, nor bases into which an adapter is merged.
   const isQuantizable = path !== undefined && !(adapter.type === "lora" && adapter.start === "merge");
   const bytesOf = (of: Bits): number => quantizedBytes(decoderParameters(shape), { config: shape, bits: of });

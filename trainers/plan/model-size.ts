@@ -1,7 +1,7 @@
 import type { DecoderConfig } from "../model-folders/architecture/decoder-config.ts";
 import { type ActivationSizes, activationSizes } from "../model-folders/architecture/kept-activations.ts";
 import { groupsOf } from "../model-folders/architecture/linear-groups.ts";
-import { checkTargets, loraParameters } from "../model-folders/architecture/lora-layers.ts";
+import { loraParameters } from "../model-folders/architecture/lora-layers.ts";
 import { decoderParameters, type ParameterSpec } from "../model-folders/architecture/parameters.ts";
 
 /** The counts of a decoder that memory and time depend on. */
@@ -29,13 +29,9 @@ export type TrainedPart =
 /** The rank of adapters if a config sets none. */
 const defaultRank = 16;
 
-/**
- * Counts the parameters of a decoder from the shapes that the embedded engine builds, so that the counts are exact. Throws
- * `config.unknown-name` for a target of an adapter that the model lacks.
- */
+/** Counts the parameters of a decoder from the shapes that the embedded engine builds, so that the counts are exact. */
 export function modelSize(config: DecoderConfig, part: TrainedPart = { type: "full" }): ModelSize {
   const { layers, hiddenSize, vocabularySize, linear } = config;
-  if (part.type === "lora") checkTargets(config, part.targets);
   const parameters = countParameters(decoderParameters(config));
   const block = groupsOf(linear).flatMap((group) => group.layers);
   const adapter =
