@@ -10,6 +10,7 @@ import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { endProcess, listenForInterrupt } from "./interrupt.ts";
 import { packageVersion } from "./package-version.ts";
 import { resumeCommand } from "./resume-command.ts";
+import { unsettledCall } from "./unsettled-call.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 /**
@@ -45,7 +46,9 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     }
     const { openCatalog } = await import("./catalog.ts");
     const { signal } = interruption;
-    await command({ catalog: await openCatalog(), output: stdout, environment: process.env, signal });
+    using unsettled = unsettledCall(() => watchdog?.openCalls() ?? []);
+    const context = { catalog: await openCatalog(), output: stdout, environment: process.env, signal };
+    await Promise.race([command(context), unsettled.rejected]);
   };
   const commands: Commands = {
     train: (args) =>

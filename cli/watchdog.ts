@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { savedWork } from "../src/core/files/saved-work.ts";
-import { observeCalls } from "../src/core/rollout/running-call.ts";
-import { boardMemory, CallRecorder } from "./call-board.ts";
+import { observeCalls, type RunningCall } from "../src/core/rollout/running-call.ts";
+import { boardMemory, CallReader, CallRecorder } from "./call-board.ts";
 import { signalExecArgv } from "./thread-signals.ts";
 
 /** The interval at which the main thread shows that its event loop turns, in milliseconds. */
@@ -9,6 +9,8 @@ const beatMs = 250;
 
 /** The thread that watches the main thread. */
 export interface Watchdog {
+  /** Returns the calls of the user's code that have not settled. */
+  openCalls(): readonly RunningCall[];
   /** Ends the thread. Signals then have their effect on the main thread only. */
   stop(): Promise<void>;
 }
@@ -45,6 +47,7 @@ export function startWatchdog(): Watchdog {
     return recorder.observe(call);
   });
   return {
+    openCalls: () => new CallReader(memory).calls().open,
     stop: async () => {
       observed[Symbol.dispose]();
       clearInterval(timer);

@@ -80,3 +80,24 @@ test("a timer of the user's code does not keep a failed command alive", { timeou
   expect(code).toBe(1);
   expect(stderr).toMatch(/^error\[/);
 });
+
+test.each([
+  ["at the top level of a module", "await new Promise(() => {});", 'module "./silent.mjs", import'],
+  ["in a function of the environment", "", 'environment "silent", loading tasks'],
+])("a promise that never settles %s is an error that names the call", async (_, top, call) => {
+  const folder = await tinyRunFolder();
+  const lines = [
+    `import { defineEnvironment } from ${JSON.stringify(index.href)};`,
+    top,
+    "export const environment = defineEnvironment({",
+    '  id: "silent", tasks: () => new Promise(() => {}), reset: () => "a", step: () => ({ reward: 1 }),',
+    "});",
+  ];
+  await writeFile(join(folder, "silent.mjs"), `${lines.join("\n")}\n`);
+  await writeFile(join(folder, "answers.json"), '["a"]');
+  const { code, stderr } = await lyceum(["eval", "--env", "./silent.mjs", "--model", "scripted:answers.json"], {
+    folder,
+  });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^error\[environment\.failed\]: /) });
+  expect(stderr).toContain(`${call} waits for a promise that never settles`);
+});
