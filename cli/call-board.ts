@@ -1,4 +1,5 @@
 import type { CallObserver, RunningCall } from "../src/core/rollout/running-call.ts";
+import { visibleLine } from "../src/core/text/visible-text.ts";
 
 /** The number of calls that the board can name, and the size of each in bytes. */
 const [slots, slotBytes] = [32, 2048];
@@ -74,7 +75,7 @@ export class CallRecorder {
   }
 }
 
-/** Reads the board from another thread. */
+/** Reads the board, from any thread. */
 export class CallReader {
   readonly #memory: SharedArrayBuffer;
   readonly #head: Int32Array;
@@ -112,6 +113,12 @@ export class CallReader {
     const bytes = new Uint8Array(this.#memory, at + 4, length).slice();
     return JSON.parse(new TextDecoder().decode(bytes)) as RunningCall;
   }
+}
+
+/** Returns the name of a call for a message. */
+export function callText({ subject, call, task, turn }: RunningCall): string {
+  const details = [...(task === undefined ? [] : [`task "${task}"`]), ...(turn === undefined ? [] : [`turn ${turn}`])];
+  return visibleLine(`${subject}, ${[call, ...details].join(", ")}`);
 }
 
 /** Returns the call with texts that fit. */

@@ -3,6 +3,7 @@ import { applyOverrides, type ConfigOverride } from "../src/core/config/config-o
 import { configError } from "../src/core/config/config-problem.ts";
 import { placesIn, readConfigFile } from "../src/core/config/load-config.ts";
 import { parseYamlSource, type YamlSource } from "../src/core/config/yaml-source.ts";
+import { checkStages } from "../trainers/training/check-stages.ts";
 import type { Catalog } from "./catalog.ts";
 import { checkRunConfig, type LoadedRun, type RunSource } from "./check-run-config.ts";
 import { refuseOldConfig } from "./refuse-old-config.ts";
@@ -15,8 +16,9 @@ const replaced: readonly string[] = ["algorithm", "environment", "environments"]
  * the config with the stage's keys merged into it. Its name is its number and its algorithm by default. `algorithm:
  * grpo` is short for `algorithm: { id: grpo }`. The same holds for environments, alone or in a list.
  *
- * Throws `data.not-found` for a missing file, `config.invalid` for a config of another program, and the errors of
- * `checkRunConfig` with the name of the stage.
+ * Throws `data.not-found` for a missing file, `config.invalid` for a config of another program, for keys in a stage that
+ * belong to the whole config and for stages that cannot follow each other, and the errors of `checkRunConfig` with the
+ * name of the stage.
  */
 export async function loadStages(options: {
   readonly path: string;
@@ -46,7 +48,7 @@ export async function loadStages(options: {
     const message = "stages must be a list of mappings, one for each stage";
     throw configError(path, [{ location: path, path: "stages", message }]);
   }
-  const loaded: LoadedRun[] = [];
+  const loaded: (LoadedRun & { readonly name: string })[] = [];
   for (const [place, { name, ...own }] of (stages as readonly JsonObject[]).entries()) {
     const run = {
       path,
@@ -60,18 +62,24 @@ export async function loadStages(options: {
     const algorithm = checked.config.algorithm.id.replace(/^.*\//, "").replace(/\.\w+$/, "");
     loaded.push({ name: name === undefined ? `${place + 1}-${algorithm}` : String(name), ...checked });
   }
+  checkStages(loaded);
   return loaded;
 }
 
+/** The keys that belong to the whole config, and what to do instead. */
+const sharedKeys = {
+  output: "Set it in the whole config. Each stage has a folder of its name in it.",
+  stages: "List all stages in one list.",
+};
+
 /** Throws `config.invalid` for keys in a stage that belong to the whole config. */
 function refuseSharedKeys(own: JsonObject, source: RunSource): void {
-  const key = ["output", "stages"].find((shared) => own[shared] !== undefined);
-  if (key === undefined) return;
   const { path, overrides, part } = source;
-  const place = placesIn(source, { name: path, overrides, part })([key]);
-  const message = `${key} cannot be set in a stage`;
-  const hint = "Set it in the whole config. Each stage has a folder of its name in output.";
-  throw configError(path, [{ ...place, path: key, message, hint }]);
+  const placeOf = placesIn(source, { name: path, overrides, part });
+  const problems = Object.entries(sharedKeys)
+    .filter(([key]) => own[key] !== undefined)
+    .map(([key, hint]) => ({ ...placeOf([key]), path: key, message: `${key} cannot be set in a stage`, hint }));
+  if (problems.length > 0) throw configError(path, problems);
 }
 
 /** Returns the places of a stage's keys: in the stage itself, or in the config that all stages share. */

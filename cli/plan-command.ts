@@ -3,6 +3,7 @@ import { invalidConfig } from "../src/contract/errors/index.ts";
 import { visibleText } from "../src/core/text/visible-text.ts";
 import { chooseDevice } from "../trainers/backends/onnx/device.ts";
 import type { DecoderConfig } from "../trainers/model-folders/architecture/decoder-config.ts";
+import { checkTargets } from "../trainers/model-folders/architecture/lora-layers.ts";
 import { planCluster } from "../trainers/plan/cluster-plan.ts";
 import { devices } from "../trainers/plan/devices.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
@@ -15,7 +16,6 @@ import { planTorch } from "../trainers/plan/torch-plan.ts";
 import { completionUpTo, planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import { openTasks } from "../trainers/training/open-tasks.ts";
 import { createAlgorithm } from "../trainers/training/resolve-config.ts";
-import { checkStages } from "../trainers/training/stages.ts";
 import { evaluationCount, trainingSteps } from "../trainers/training/step-count.ts";
 import { engineOptions } from "./catalog.ts";
 import type { LoadedRun } from "./check-run-config.ts";
@@ -40,7 +40,6 @@ import { engineRun } from "./training-memory.ts";
 export async function planCommand(args: PlanArguments, options: CommandContext): Promise<void> {
   const { catalog, output } = options;
   const runs = await loadStages({ path: args.config, overrides: args.set, catalog });
-  if (runs[0]!.name !== undefined) checkStages(runs.map(({ name, config }) => ({ name: name!, config })));
   const planned: PlannedRun[] = [];
   for (const run of runs) planned.push(await planRun(run, args, options));
   if (args.json) output.write(`${JSON.stringify(planned, undefined, 2)}\n`);
@@ -78,6 +77,7 @@ async function planOn(
   const { args, config, shape, workload, steps } = options;
   const { price, gpus, precision, microBatch, decodeBatch, keepActivations } = args;
   if (config.backend.type === "torch") return planOnTorch(device, { ...options, backend: config.backend });
+  if (config.model.adapter.type === "lora") checkTargets(shape, config.model.adapter.targets);
   if (device === "cpu") {
     if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
     await chooseDevice("cpu", { precision: config.model.precision });

@@ -64,7 +64,8 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
         },
         { plays: true, files: true },
       ),
-    plan: (args) => run(async (context) => (await import("./plan-command.ts")).planCommand(args, context)),
+    plan: (args) =>
+      run(async (context) => (await import("./plan-command.ts")).planCommand(args, context), { plays: true }),
     report,
     init,
     check: (args) =>
@@ -109,7 +110,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     serveModel: (args) =>
       run(async (context) => (await import("./serve-model-command.ts")).serveModelCommand(args, context)),
     migrate,
-    info,
+    info: (args) => run((context) => info(args, context), { plays: true }),
   };
   const program = createProgram(commands, { version: packageVersion() });
   try {
@@ -186,10 +187,11 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
     await migrateCommand(args, { catalog: await openCatalog(), output, report });
   }
 
-  async function info({ name, json, keys }: Parameters<Commands["info"]>[0]): Promise<void> {
-    const { openCatalog } = await import("./catalog.ts");
+  async function info(
+    { name, json, keys }: Parameters<Commands["info"]>[0],
+    { catalog }: CommandContext,
+  ): Promise<void> {
     const { configKeysText, infoText, namedInfoText } = await import("./info-text.ts");
-    const catalog = await openCatalog();
     const options = { width: Math.min(stdout.columns || 100, 120), color };
     if (name !== undefined) {
       const { namedInfo } = await import("./named-info.ts");

@@ -58,7 +58,7 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
     if (!isComplete) {
       await checkTrainingMemory(config, { algorithm: checked.algorithm, agents, stage: name, signal });
       // A later stage opens its tasks after the training of the others.
-      if (name !== undefined) await openTasks({ ...checked, signal });
+      if (loaded.length > 1) await openTasks({ ...checked, signal });
     }
     runs.push({
       name,

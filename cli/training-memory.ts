@@ -15,15 +15,11 @@ import { modelSize } from "../trainers/plan/model-size.ts";
 import { planWorkload, type Workload } from "../trainers/plan/workload.ts";
 import type { RunConfig } from "./run-config.ts";
 
-/**
- * Returns how the embedded engine runs the training of a config, as plans describe it. Throws `config.unknown-name` for a
- * target of the adapter that the model lacks.
- */
+/** Returns how the embedded engine runs the training of a config, as plans describe it. */
 export function engineRun(config: RunConfig, { shape, workload }: { shape: DecoderConfig; workload: Workload }) {
   const { backend, model, training } = config;
   const bits = backend.type === "onnx" ? backend.quantize : undefined;
   const { path, adapter } = model;
-  if (adapter.type === "lora") checkTargets(shape, adapter.targets);
   // The engine does not quantize models from scratch, nor bases into which an adapter is merged.
   const isQuantizable = path !== undefined && !(adapter.type === "lora" && adapter.start === "merge");
   const bytesOf = (of: Bits): number => quantizedBytes(decoderParameters(shape), { config: shape, bits: of });
@@ -40,7 +36,8 @@ export function engineRun(config: RunConfig, { shape, workload }: { shape: Decod
 /**
  * Throws `backend.unsupported`, with what makes it fit, if a training on this machine's processor cannot fit into memory.
  * Operating systems would end it without a message. Prompts and answers count as one token, so a training that passes can
- * still be too large: `lyceum plan` measures them. Checks the targets of an adapter too. Skips other devices, and models that cannot be read: the training refuses those.
+ * still be too large: `lyceum plan` measures them. Also throws `config.unknown-name` for a target of the adapter that the
+ * model lacks. Skips other devices, and models that cannot be read: the training refuses those.
  */
 export async function checkTrainingMemory(
   config: RunConfig,
@@ -60,15 +57,17 @@ export async function checkTrainingMemory(
   if ((await chooseDevice(model.device, model)) !== "cpu") return;
   const shape = await loadShape(model, options).catch(() => undefined);
   if (shape === undefined) return;
+  if (model.adapter.type === "lora") checkTargets(shape, model.adapter.targets);
   const lengths = { prompt: exactly(1), completion: exactly(1), turns: 1 };
   const run = engineRun(config, { shape, workload: planWorkload({ config, lengths, ...options }) });
   const memory = machineMemory();
   const needed = engineMemory({ ...run, memory }).at(-1)!.low;
   if (needed <= memory) return;
+  const what = stage === undefined ? "this training" : `the stage "${stage}"`;
   const changes = engineChanges({ ...run, rates: { memory } });
   throw new LyceumError({
     code: "backend.unsupported",
-    message: `There is not enough memory for ${stage === undefined ? "this training" : `the stage "${stage}"`}: it needs ${formatBytes(needed)} or more, but the machine has ${formatBytes(memory)}.`,
+    message: `There is not enough memory for ${what}: it needs ${formatBytes(needed)} or more, but the machine has ${formatBytes(memory)}.`,
     hint: `Try ${changes.join(", or ")}. lyceum plan estimates the memory of a config.`,
     data: { needed, memory },
   });

@@ -1,5 +1,6 @@
 import { LyceumError } from "../src/contract/errors/index.ts";
 import type { RunningCall } from "../src/core/rollout/running-call.ts";
+import { callText } from "./call-board.ts";
 
 /**
  * Returns a promise that rejects if nothing is left to do in this process: no timer, no file, no connection. What a command
@@ -10,12 +11,15 @@ export function unsettledCall(open: () => readonly RunningCall[]): Disposable & 
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
   const listener = (): void => {
-    const calls = open().map(({ subject, call }) => `${subject}, ${call}`);
-    const what = calls.length === 0 ? "The command" : [...new Set(calls)].join("; ");
+    const [first, ...others] = open();
+    const more = others.length === 0 ? "" : ` (and ${others.length} more calls)`;
     reject(
       new LyceumError({
-        code: "environment.failed",
-        message: `${what} waits for a promise that never settles, and nothing else is left to do.`,
+        code: first === undefined ? "internal" : "environment.failed",
+        message:
+          first === undefined
+            ? "The command waits for a promise that never settles."
+            : `A call never ends, and nothing else is left to do: ${callText(first)}${more}.`,
         hint: "Look for an await of a promise that nothing resolves, such as at the top level of a module.",
       }),
     );

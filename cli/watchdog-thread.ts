@@ -1,8 +1,8 @@
 import { writeSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import type { RunningCall } from "../src/core/rollout/running-call.ts";
-import { visibleLine, visibleText } from "../src/core/text/visible-text.ts";
-import { CallReader } from "./call-board.ts";
+import { visibleText } from "../src/core/text/visible-text.ts";
+import { CallReader, callText } from "./call-board.ts";
 import { heldTime, type ThreadSample } from "./held-time.ts";
 import { interruptSignals } from "./interrupt-signals.ts";
 import { sampleMainThread } from "./main-thread-sample.ts";
@@ -85,11 +85,6 @@ function warn({ subject, call }: RunningCall, text: string, limitMs: number): vo
 function end(text: string): void {
   say(`${text}\n  ${saved || "What was written before is kept."}`);
   process.kill(process.pid, "SIGKILL");
-}
-
-function callText({ subject, call, task, turn }: RunningCall): string {
-  const details = [...(task === undefined ? [] : [`task "${task}"`]), ...(turn === undefined ? [] : [`turn ${turn}`])];
-  return visibleLine(`${subject}, ${[call, ...details].join(", ")}`);
 }
 
 function longestLimit(calls: readonly RunningCall[]): number | undefined {

@@ -22,6 +22,8 @@ const fewGroups = 0.1;
 const materialChange = 0.05;
 /** A component of the reward is given up if less than this share of its best is left. */
 const nearlyGone = 0.1;
+/** How clear its fall must be, in `standardErrors`. */
+const givenUpErrors = 1.6;
 
 /** Runs every check whose metrics are available. */
 export function readHealth(state: HealthState, settings: HealthSettings): HealthReading[] {
@@ -168,16 +170,18 @@ function componentFalls({ windows }: HealthState, { componentFall, standardError
     // The best of many windows is above the mean by chance. Therefore the test uses twice the standard errors.
     const certainty = inStandardErrors(fall, best, now) / (2 * standardErrors);
     const size = ratioOf(fall, Math.max(Math.abs(best.mean), spread)) / componentFall;
-    // A small component is hidden in the noise of its steps until hardly any episode earns it.
-    const earned = inStandardErrors(best.mean, best, { standardError: 0 }) >= standardErrors;
-    const isGone = earned && now.mean < best.mean * nearlyGone;
+    // The fall of a small component is never large next to the spread of the rewards.
+    const left = nearlyGone * ratioOf(best.mean, Math.max(now.mean, 1e-12));
+    // The first windows know the noise of a step badly.
+    const noise = { standardError: Math.max(best.standardError, now.standardError) };
+    const sure = inStandardErrors(fall, noise, now) / (givenUpErrors * standardErrors);
+    const givenUp = name === "reward/mean" ? 0 : Math.min(left, sure);
     const what = name === "reward/mean" ? "The reward" : `The reward's component "${name.slice(17)}"`;
     const message =
       `${what} fell from ${formatNumber(best.mean)} (its best, at step ${best.step}) to ${formatNumber(now.mean)}: ` +
       "the policy trades it for another component, or it degrades. It may also fall because the tasks became harder.";
-    return [
-      { check: "component-fall", subject: name, level: Math.max(isGone ? 1 : 0, Math.min(certainty, size)), message },
-    ];
+    const level = Math.max(givenUp, Math.min(certainty, size));
+    return [{ check: "component-fall", subject: name, level, message }];
   });
 }
 

@@ -58,7 +58,9 @@ export const healthSettingsSchema = z.strictObject({
   lengthFall: factor().default(4).describe("length: largest factor by which the mean completion length may shrink."),
   componentFall: share()
     .default(0.3)
-    .describe("component-fall: largest relative fall of the reward, or of one of its components, from its best value."),
+    .describe(
+      "component-fall: largest relative fall of the reward, or of one of its components, from its best value. A component of which less than a tenth is left counts too.",
+    ),
   lossRise: z
     .number()
     .positive()
@@ -86,7 +88,7 @@ export const healthSettingsSchema = z.strictObject({
     .positive()
     .default(3)
     .describe(
-      "reward-hacking, evaluation-fall, evaluation-flat: the change of a score that counts, in standard errors. component-fall and loss-rise use twice this value.",
+      "reward-hacking, evaluation-fall, evaluation-flat: the change of a score that counts, in standard errors. component-fall and loss-rise use twice this value, and 1.6 times it for a component of which less than a tenth is left.",
     ),
 });
 

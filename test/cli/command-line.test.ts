@@ -17,7 +17,7 @@ describe("errorText", () => {
       "error: x is not a function\n  Run it again with --debug to print the stack.",
     );
     expect(errorText("text", { debug: false })).toContain("error: text");
-    expect(errorText(Object.create(null), { debug: false })).toContain("error: {}");
+    expect(errorText(Object.create(null), { debug: false })).toContain("error: [object Object]");
   });
 
   it("does not report an interruption as an error", () => {

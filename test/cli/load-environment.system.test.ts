@@ -111,7 +111,7 @@ describe("withEnvironment", () => {
     ["", "config.unknown-name", "not built in"],
     ["./throws.ts", "environment.failed", "out of luck"],
     ["./throws-nothing.ts", "environment.failed", "undefined"],
-    ["./throws-bare.ts", "environment.failed", "{}"],
+    ["./throws-bare.ts", "environment.failed", "[object Object]"],
     ["./syntax.ts", "environment.failed", "cannot be imported"],
     ["./missing-import.ts", "environment.failed", "not-there"],
     ["./nothing.ts", "environment.contract", 'exports neither "environment"'],

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runInProcess } from "./run-in-process.ts";
@@ -100,6 +100,17 @@ stages:
   - { name: adapter, model: { adapter: { type: lora } }, backend: { type: onnx, quantize: 8 } }
 `;
   await writeFile(join(folder, "config.yaml"), text);
-  const trained = await runInProcess(["train", "--config", "config.yaml", "--output", "run"], { folder });
-  expect(trained).toMatchObject({ code: 0, stderr: "" });
+  await writeFile(join(folder, "one.yaml"), text.slice(0, text.indexOf("stages")));
+  const train = (...more: readonly string[]) =>
+    runInProcess(["train", "--config", "config.yaml", "--output", "run", ...more], { folder });
+  expect(await train()).toMatchObject({ code: 0, stderr: "" });
+
+  // The first stage is complete, so that its tasks are not needed again.
+  await rm(join(folder, "run", "adapter"), { recursive: true });
+  const gone = ["--set", "stages.0.tasks.split=none"];
+  expect(await train("--resume", ...gone)).toMatchObject({ code: 0, stderr: "" });
+
+  const checkpoint = join("run", "whole", "checkpoints", "step-000001");
+  const plan = await runInProcess(["plan", "one.yaml", "--set", `model={path: ${checkpoint}}`], { folder });
+  expect(plan).toMatchObject({ code: 1, stderr: expect.stringContaining(`lyceum export ${checkpoint}`) });
 });

@@ -81,10 +81,17 @@ test("a timer of the user's code does not keep a failed command alive", { timeou
   expect(stderr).toMatch(/^error\[/);
 });
 
+const evaluate = ["eval", "--env", "./silent.mjs", "--model", "scripted:answers.json"];
 test.each([
-  ["at the top level of a module", "await new Promise(() => {});", 'module "./silent.mjs", import'],
-  ["in a function of the environment", "", 'environment "silent", loading tasks'],
-])("a promise that never settles %s is an error that names the call", async (_, top, call) => {
+  ["at the top level of a module", "await new Promise(() => {});", evaluate, 'module "./silent.mjs", import'],
+  [
+    "of an environment that is described",
+    "await new Promise(() => {});",
+    ["info", "./silent.mjs"],
+    'module "./silent.mjs", import',
+  ],
+  ["in a function of the environment", "", evaluate, 'environment "silent", loading tasks'],
+])("a promise that never settles %s is an error that names the call", async (_, top, words, call) => {
   const folder = await tinyRunFolder();
   const lines = [
     `import { defineEnvironment } from ${JSON.stringify(index.href)};`,
@@ -95,9 +102,7 @@ test.each([
   ];
   await writeFile(join(folder, "silent.mjs"), `${lines.join("\n")}\n`);
   await writeFile(join(folder, "answers.json"), '["a"]');
-  const { code, stderr } = await lyceum(["eval", "--env", "./silent.mjs", "--model", "scripted:answers.json"], {
-    folder,
-  });
+  const { code, stderr } = await lyceum(words, { folder });
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^error\[environment\.failed\]: /) });
-  expect(stderr).toContain(`${call} waits for a promise that never settles`);
+  expect(stderr).toContain(`A call never ends, and nothing else is left to do: ${call}.`);
 });

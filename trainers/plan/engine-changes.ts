@@ -45,7 +45,10 @@ export function engineChanges(options: ChangeableRun): string[] {
   );
   if (found === undefined) {
     const rank = isFull ? [] : ["a smaller model.adapter.rank"];
-    const shorter = options.workload.sequenceLength.high > 2 ? ["shorter sequences (sampling.maxTokens)"] : [];
+    const { samples, sequenceLength } = options.workload;
+    // A prompt and an answer of one token each cannot be shorter.
+    const isLong = sequenceLength.high > 2;
+    const shorter = isLong ? [samples ? "shorter answers (sampling.maxTokens)" : "shorter sequences"] : [];
     const larger = new Intl.ListFormat("en-GB", { type: "disjunction" }).format([
       ...["a smaller model", ...rank, ...shorter],
       "a machine with more memory",

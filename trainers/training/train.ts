@@ -73,9 +73,8 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     }
     yield* evaluateHeldOut(run);
     yield* saveCheckpoint(run);
-    await run.pool.close();
-    yield* warnOfEpisodes(run, []);
     const exported = await exportTrained(run, options.backend.capabilities);
+    yield* closeInstances(run);
     if (exported !== undefined && config.export.from === "best" && !exported.best) yield noBest(run);
     if (!progress.trained) yield nothingTrained(run);
     yield { ...endEvent(run, elapsed()), reason: "completed", ...(exported && exportFields(exported)) };
@@ -84,6 +83,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     if (options.signal?.aborted && isAbort(cause)) {
       try {
         yield* saveCheckpoint(run);
+        yield* closeInstances(run);
         yield { ...endEvent(run, elapsed()), reason: "aborted" };
         return;
       } catch (saveFailure) {
@@ -91,6 +91,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
       }
     }
     const error = withStep(failure, run);
+    yield* closeInstances(run);
     yield { ...endEvent(run, elapsed()), reason: "failed", error: toErrorData(error) };
     throw error;
   }
@@ -197,6 +198,12 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   yield { type: "evaluation", step: progress.step, split, opponent: run.opponent?.name, metrics };
   yield* warnOfEpisodes(run, episodes);
   yield* keepBest(run);
+}
+
+/** Closes the environment's instances, and warns of those that fail to close. */
+async function* closeInstances(run: TrainingRun): AsyncGenerator<TrainingWarningEvent, void, undefined> {
+  await run.pool.close();
+  yield* warnOfEpisodes(run, []);
 }
 
 /** Warns about each mistake of the environment once. */

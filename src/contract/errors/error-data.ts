@@ -27,14 +27,22 @@ function readError(error: unknown, fallbackCode: ErrorCode): ErrorData {
   return { name: "Error", code: fallbackCode, message: textOfThrown(error) };
 }
 
-/** Any value can be thrown. An object without a message and a text of its own is written as JSON. */
+/** The most characters that a thrown object is written with. */
+const maxCharacters = 300;
+
+/** Any value can be thrown. An object without a text of its own and a message is written as JSON. */
 function textOfThrown(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
-  if ("message" in thrown && typeof thrown.message === "string") return thrown.message;
   const tag = Object.prototype.toString.call(thrown);
   try {
-    const hasText = typeof thrown.toString === "function" && thrown.toString !== Object.prototype.toString;
-    return hasText ? String(thrown) : (JSON.stringify(thrown) ?? tag);
+    if (typeof thrown.toString === "function" && thrown.toString !== Object.prototype.toString) return String(thrown);
+    if ("message" in thrown && typeof thrown.message === "string") return thrown.message;
+    // Objects in it, such as the headers of a request, may hold secrets.
+    const fields = Object.entries(thrown).filter(
+      ([name, value]) => typeof value !== "object" && !/auth|cookie|key|password|secret|token/i.test(name),
+    );
+    const json = JSON.stringify(Object.fromEntries(fields));
+    return json === "{}" ? tag : json.slice(0, maxCharacters);
   } catch {
     return tag;
   }

@@ -51,7 +51,8 @@ export class EpisodeWarnings {
     }
     for (const { cause, warning } of episodes.flatMap(silentAnswers)) report(`silent ${cause}`, warning);
     for (const error of this.#closeErrors.splice(0)) {
-      report(`close ${locationOf(error)}`, `${error.message.replace(/\.?$/, ".")} This warning is shown once.`);
+      const hint = error.code === "timeout" ? ` ${error.hint}` : "";
+      report(`close ${locationOf(error)}`, `${error.message.replace(/\.?$/, ".")}${hint} This warning is shown once.`);
     }
     if (!this.#reported.has("server")) report("server", serverWarning(episodes));
     return found;

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromErrorData, LyceumError, toErrorData, unknownNameError } from "../../../src/contract/errors/index.ts";
@@ -67,7 +68,13 @@ describe("toErrorData", () => {
     ["text", { name: "Error", code: "internal", message: "text" }],
     [undefined, { name: "Error", code: "internal", message: "undefined" }],
     [null, { name: "Error", code: "internal", message: "null" }],
-    [Object.create(null), { name: "Error", code: "internal", message: "{}" }],
+    [Object.create(null), { name: "Error", code: "internal", message: "[object Object]" }],
+    [new Map([[1, 2]]), { name: "Error", code: "internal", message: "[object Map]" }],
+    [
+      { status: 500, apiKey: "k", headers: { a: "b" } },
+      { name: "Error", code: "internal", message: '{"status":500}' },
+    ],
+    [runInNewContext("new TypeError('x')"), { name: "Error", code: "internal", message: "TypeError: x" }],
     [
       { status: 500, body: "full" },
       { name: "Error", code: "internal", message: '{"status":500,"body":"full"}' },

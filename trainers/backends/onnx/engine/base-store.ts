@@ -136,7 +136,7 @@ async function loadQuantized(
 export function notQuantizable(): LyceumError {
   return invalidConfig(
     "backend.quantize is for frozen weights, but this model trains all of its weights, merges an adapter or begins from scratch.",
-    "Train an adapter on the quantized weights of files (model.adapter: { type: lora }; with start: continue for an adapter), or remove backend.quantize (--quantize). To evaluate a checkpoint of such a model, export it first.",
+    "Set model.path and model.adapter.type: lora, and start: continue if path is an adapter. Or remove backend.quantize (--quantize). To evaluate a checkpoint of such a model, export it first.",
     { key: "backend.quantize" },
   );
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { formatMoney } from "../../../src/core/text/format-numbers.ts";
+import { formatBytes, formatMoney } from "../../../src/core/text/format-numbers.ts";
 
 it.each([
   [0, "$0.00"],
@@ -25,4 +25,15 @@ it("never has an exponent, and is the amount within half a cent or 5 %", () => {
       );
     }),
   );
+});
+
+it.each([
+  [0, "0 kB"],
+  [2_560, "2.56 kB"],
+  [24.94e6, "24.9 MB"],
+  [4.2149e9, "4.21 GB"],
+  [424e9, "424 GB"],
+  [1.234e12, "1,230 GB"],
+])("prints %d bytes as %s", (bytes, text) => {
+  expect(formatBytes(bytes)).toBe(text);
 });
