@@ -12,7 +12,7 @@ export function adaptableLayers(config: DecoderConfig): readonly BlockLayer[] {
  * Returns the valid target names of adapters: the last part of a layer's name (such as `c_proj`, which matches two
  * layers of GPT-2) or the name within the block (such as `mlp.c_proj`).
  */
-export function targetNames(config: DecoderConfig): readonly string[] {
+function targetNames(config: DecoderConfig): readonly string[] {
   const names = adaptableLayers(config).map(({ name }) => name);
   return [...new Set([...names.map(lastPart), ...names])];
 }
