@@ -9,7 +9,7 @@ import { devices } from "../trainers/plan/devices.ts";
 import { planEngine } from "../trainers/plan/engine-plan.ts";
 import { exactly, type Interval, interval } from "../trainers/plan/interval.ts";
 import { loadShape } from "../trainers/plan/load-shape.ts";
-import { measureMachine } from "../trainers/plan/measured-machine.ts";
+import { type MachineRates, measureMachine } from "../trainers/plan/measured-machine.ts";
 import { modelSize } from "../trainers/plan/model-size.ts";
 import type { Plan } from "../trainers/plan/plan.ts";
 import { planTorch } from "../trainers/plan/torch-plan.ts";
@@ -40,21 +40,48 @@ import { engineRun } from "./training-memory.ts";
 export async function planCommand(args: PlanArguments, options: CommandContext): Promise<void> {
   const { catalog, output } = options;
   const runs = await loadStages({ path: args.config, overrides: args.set, catalog });
+  const works: RunWork[] = [];
+  for (const run of runs) works.push(await workOf(run, args, options));
+  // The machine is measured once, and only if no stage is refused.
+  const rates = new Map<number | undefined, MachineRates>();
   const planned: PlannedRun[] = [];
-  for (const run of runs) planned.push(await planRun(run, args, options));
+  for (const work of works) {
+    const { threads } = work.config.model;
+    const measure = async (): Promise<MachineRates> => {
+      const measured = rates.get(threads) ?? (await measureMachine(threads));
+      rates.set(threads, measured);
+      return measured;
+    };
+    planned.push(await planRun(work, args, measure));
+  }
   if (args.json) output.write(`${JSON.stringify(planned, undefined, 2)}\n`);
   else output.write(visibleText(planned.map(planText).join("\n")));
 }
 
-async function planRun(run: LoadedRun, args: PlanArguments, options: CommandContext): Promise<PlannedRun> {
+/** What a run, or a stage, has to do. */
+interface RunWork extends Pick<LoadedRun, "name" | "config"> {
+  readonly device: string;
+  readonly shape: DecoderConfig;
+  readonly workload: Workload;
+  readonly steps: number;
+  readonly unknownTurns: number | undefined;
+}
+
+async function workOf(run: LoadedRun, args: PlanArguments, options: CommandContext): Promise<RunWork> {
   const { config, algorithms, name } = run;
-  const { signal } = options;
+  const { backend, model } = config;
   const device = args.device ?? defaultDevice(config);
-  const shape = await loadShape(config.model, { shape: args.shape, signal });
+  const shape = await loadShape(model, { shape: args.shape, signal: options.signal });
+  if (backend.type !== "torch" && model.adapter.type === "lora") checkTargets(shape, model.adapter.targets);
   const algorithm = createAlgorithm(config, algorithms);
   const { agents, lengths, unknownTurns, steps, evaluatedTasks } = await tasksOf(run, args, options);
   const workload = planWorkload({ config, algorithm, agents, lengths, evaluatedTasks });
-  const plan = await planOn(device, { args, config, shape, workload, steps });
+  return { name, config, device, shape, workload, steps, unknownTurns };
+}
+
+async function planRun(work: RunWork, args: PlanArguments, measure: () => Promise<MachineRates>): Promise<PlannedRun> {
+  const { name, config, shape, workload, unknownTurns } = work;
+  const plan = await planOn(work, args, measure);
   const model = config.model.path ?? `a new ${shape.family} model`;
   return {
     ...(name === undefined ? {} : { stage: name }),
@@ -64,24 +91,14 @@ async function planRun(run: LoadedRun, args: PlanArguments, options: CommandCont
 }
 
 /** Estimates a run on this machine or on GPUs. */
-async function planOn(
-  device: string,
-  options: {
-    readonly args: PlanArguments;
-    readonly config: RunConfig;
-    readonly shape: DecoderConfig;
-    readonly workload: Workload;
-    readonly steps: number;
-  },
-): Promise<Plan> {
-  const { args, config, shape, workload, steps } = options;
+async function planOn(work: RunWork, args: PlanArguments, measure: () => Promise<MachineRates>): Promise<Plan> {
+  const { device, config, shape, workload, steps } = work;
   const { price, gpus, precision, microBatch, decodeBatch, keepActivations } = args;
-  if (config.backend.type === "torch") return planOnTorch(device, { ...options, backend: config.backend });
-  if (config.model.adapter.type === "lora") checkTargets(shape, config.model.adapter.targets);
+  if (config.backend.type === "torch") return planOnTorch(work, { args, measure, backend: config.backend });
   if (device === "cpu") {
     if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
     await chooseDevice("cpu", { precision: config.model.precision });
-    const rates = await measureMachine(config.model.threads);
+    const rates = await measure();
     const evaluations = evaluationCount(steps, config.evaluation.every);
     return planEngine({ ...engineRun(config, { shape, workload }), rates, steps, evaluations, price });
   }
@@ -96,10 +113,14 @@ async function planOn(
 
 /** Estimates a run with the PyTorch backend, whose processes and precision are those of the config. */
 async function planOnTorch(
-  device: string,
-  options: Parameters<typeof planOn>[1] & { readonly backend: Extract<RunConfig["backend"], { type: "torch" }> },
+  { device, config, shape, workload, steps }: RunWork,
+  options: {
+    readonly args: PlanArguments;
+    readonly measure: () => Promise<MachineRates>;
+    readonly backend: Extract<RunConfig["backend"], { type: "torch" }>;
+  },
 ): Promise<Plan> {
-  const { args, config, shape, workload, steps, backend } = options;
+  const { args, backend, measure } = options;
   const { processes = 1, nodes = 1, strategy = "ddp", recompute } = backend;
   refuseHardwareOptions(args);
   // Refuses keys that PyTorch does not have.
@@ -116,7 +137,7 @@ async function planOnTorch(
     maxTokensPerMicroBatch:
       config.training.maxTokensPerMicroBatch ?? processes * nodes * (card === undefined ? 2048 : 16_384),
     decodeBatchSize: backend.decodeBatchSize ?? (card === undefined ? 32 : 256),
-    hardware: card === undefined ? { machine: await measureMachine(config.model.threads) } : { card },
+    hardware: card === undefined ? { machine: await measure() } : { card },
   });
 }
 

@@ -282,7 +282,7 @@ const hacks: readonly (readonly [string, string, Expected | readonly Expected[]]
 ];
 
 describe("hostile code ends as expected, and the next job finds no trace of it", () => {
-  test.each(sampleOf(hacks, 2))("%s", async (_, code, expected) => {
+  test.each(sampleOf(hacks, 4))("%s", async (_, code, expected) => {
     const result = await call(code);
     const got = result.status === "ok" ? result.cases[0]?.outcome : result.status;
     expect([expected].flat(), JSON.stringify(result).slice(0, 1_000)).toContain(got);

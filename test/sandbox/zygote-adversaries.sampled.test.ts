@@ -336,7 +336,7 @@ describe.each(zygoteBackends)("$name", (backend) => {
   };
 
   describe.skipIf(missing !== undefined)("no hack passes, and the next execution is clean", () => {
-    test.each(shareOf(all, { engine, of: 2 }))("calls: $name", async (adversary) => {
+    test.each(shareOf(all, { engine: 2 * engine, of: 4 }))("calls: $name", async (adversary) => {
       const { code, statuses } = adversary;
       const task = calls("solve", [int(3)]);
       const result = await runPython(sandbox, { code, task, limits: limitsOf(adversary) });
@@ -345,7 +345,7 @@ describe.each(zygoteBackends)("$name", (backend) => {
       await expectClean();
     });
 
-    test.each(shareOf(all, { engine: 1 - engine, of: 2 }))("judge: $name", async (adversary) => {
+    test.each(shareOf(all, { engine: 3 - 2 * engine, of: 4 }))("judge: $name", async (adversary) => {
       const { code, statuses } = adversary;
       const tests = ["assert solve(3) == 1234", "import unittest\nunittest.TestCase().assertEqual(solve(3), 1234)"];
       const task = { kind: "judge", tests, exports: ["solve"] } as const;
