@@ -42,21 +42,21 @@ export async function planCommand(args: PlanArguments, options: CommandContext):
   const runs = await loadStages({ path: args.config, overrides: args.set, catalog });
   const works: RunWork[] = [];
   for (const run of runs) works.push(await workOf(run, args, options));
-  // The machine is measured once, and only if no stage is refused.
-  const rates = new Map<number | undefined, MachineRates>();
+  // The machine is measured once for a number of threads, and only if no stage is refused.
+  const measured = new Map<number | undefined, Promise<MachineRates>>();
+  const measure: Measure = (threads) => {
+    const rates = measured.get(threads) ?? measureMachine(threads);
+    measured.set(threads, rates);
+    return rates;
+  };
   const planned: PlannedRun[] = [];
-  for (const work of works) {
-    const { threads } = work.config.model;
-    const measure = async (): Promise<MachineRates> => {
-      const measured = rates.get(threads) ?? (await measureMachine(threads));
-      rates.set(threads, measured);
-      return measured;
-    };
-    planned.push(await planRun(work, args, measure));
-  }
+  for (const work of works) planned.push(await planRun(work, args, measure));
   if (args.json) output.write(`${JSON.stringify(planned, undefined, 2)}\n`);
   else output.write(visibleText(planned.map(planText).join("\n")));
 }
+
+/** Measures this machine with a number of threads. */
+type Measure = (threads: number | undefined) => Promise<MachineRates>;
 
 /** What a run, or a stage, has to do. */
 interface RunWork extends Pick<LoadedRun, "name" | "config"> {
@@ -79,7 +79,7 @@ async function workOf(run: LoadedRun, args: PlanArguments, options: CommandConte
   return { name, config, device, shape, workload, steps, unknownTurns };
 }
 
-async function planRun(work: RunWork, args: PlanArguments, measure: () => Promise<MachineRates>): Promise<PlannedRun> {
+async function planRun(work: RunWork, args: PlanArguments, measure: Measure): Promise<PlannedRun> {
   const { name, config, shape, workload, unknownTurns } = work;
   const plan = await planOn(work, args, measure);
   const model = config.model.path ?? `a new ${shape.family} model`;
@@ -91,14 +91,14 @@ async function planRun(work: RunWork, args: PlanArguments, measure: () => Promis
 }
 
 /** Estimates a run on this machine or on GPUs. */
-async function planOn(work: RunWork, args: PlanArguments, measure: () => Promise<MachineRates>): Promise<Plan> {
+async function planOn(work: RunWork, args: PlanArguments, measure: Measure): Promise<Plan> {
   const { device, config, shape, workload, steps } = work;
   const { price, gpus, precision, microBatch, decodeBatch, keepActivations } = args;
   if (config.backend.type === "torch") return planOnTorch(work, { args, measure, backend: config.backend });
   if (device === "cpu") {
     if (gpus > 1) throw invalidConfig(`--gpus ${gpus} needs the name of a GPU.`, hardwareHint());
     await chooseDevice("cpu", { precision: config.model.precision });
-    const rates = await measure();
+    const rates = await measure(config.model.threads);
     const evaluations = evaluationCount(steps, config.evaluation.every);
     return planEngine({ ...engineRun(config, { shape, workload }), rates, steps, evaluations, price });
   }
@@ -116,7 +116,7 @@ async function planOnTorch(
   { device, config, shape, workload, steps }: RunWork,
   options: {
     readonly args: PlanArguments;
-    readonly measure: () => Promise<MachineRates>;
+    readonly measure: Measure;
     readonly backend: Extract<RunConfig["backend"], { type: "torch" }>;
   },
 ): Promise<Plan> {
@@ -137,7 +137,7 @@ async function planOnTorch(
     maxTokensPerMicroBatch:
       config.training.maxTokensPerMicroBatch ?? processes * nodes * (card === undefined ? 2048 : 16_384),
     decodeBatchSize: backend.decodeBatchSize ?? (card === undefined ? 32 : 256),
-    hardware: card === undefined ? { machine: await measure() } : { card },
+    hardware: card === undefined ? { machine: await measure(config.model.threads) } : { card },
   });
 }
 

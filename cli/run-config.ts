@@ -38,7 +38,7 @@ export interface WeightedEnvironmentConfig extends EnvironmentConfig {
 export function runConfigSchema(options: {
   readonly environments: readonly EnvironmentEntry[];
   readonly algorithms: readonly AlgorithmDefinition[];
-  /** True for a stage that starts from the weights of another one, whatever its model says. */
+  /** True for a stage after the first. It starts from the weights of the stage before it. */
   readonly isLaterStage?: boolean | undefined;
 }): z.ZodType<RunConfig> {
   const { seed, ...training } = trainingConfigShape(options.algorithms);

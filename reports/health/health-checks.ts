@@ -172,7 +172,7 @@ function componentFalls({ windows }: HealthState, { componentFall, standardError
     const size = ratioOf(fall, Math.max(Math.abs(best.mean), spread)) / componentFall;
     // The fall of a small component is never large next to the spread of the rewards.
     const left = nearlyGone * ratioOf(best.mean, Math.max(now.mean, 1e-12));
-    // The first windows know the noise of a step badly.
+    // An early window has few differences, and may underestimate the noise.
     const noise = { standardError: Math.max(best.standardError, now.standardError) };
     const sure = inStandardErrors(fall, noise, now) / (givenUpErrors * standardErrors);
     const givenUp = name === "reward/mean" ? 0 : Math.min(left, sure);

@@ -24,9 +24,12 @@ export interface OpenedTasks {
 }
 
 /**
- * Opens the tasks of a run. Throws the environment's errors, `data.out-of-range` for an empty split, `config.invalid` if the episodes of a step or of an evaluation
- * do not fit into memory, or if epochs or a curriculum do not suit the tasks, and `data.malformed` if training and
- * evaluation share tasks, or if a curriculum cannot sort them.
+ * Opens the tasks of a run. Throws the environment's errors, and
+ *
+ * - `data.out-of-range` for an empty split,
+ * - `config.invalid` if the episodes of a step or of an evaluation do not fit into memory, or if epochs or a curriculum do
+ *   not suit the tasks,
+ * - `data.malformed` if training and evaluation share tasks, or if a curriculum cannot sort them.
  */
 export async function openTasks(
   options: Omit<CheckedRun, "programs"> & {

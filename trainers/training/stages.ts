@@ -82,8 +82,7 @@ export async function planStages(options: StagesOptions): Promise<PlannedStage[]
     const folder = join(output, name);
     const checkpoints = join(folder, "checkpoints");
     const begun = (await listCheckpoints(checkpoints)).length > 0;
-    const checkpoint = await newestCheckpoint(checkpoints);
-    if (begun && !resume) throw earlierRun(folder, checkpoint);
+    if (begun && !resume) throw earlierRun(folder, await newestCheckpoint(checkpoints));
     const last = place === stages.length - 1;
     if (!last && (await isCompleteStage(folder, config))) continue;
     planned.push({
