@@ -130,8 +130,8 @@ export const resultRows: readonly ResultRow[] = [
     bounds: { least: 0, most: 8 },
     note:
       "Of the gain, 0.38 is for helpers that are defined, 0.25 for tests, 0.21 for the function's definition and 0.13 for valid syntax. " +
-      "Answers that the limit of tokens cuts off fell from 35 to 10 %. The share of right programs is the same, and no function calls " +
-      "its helper. Another run had batches of one problem instead of four, a learning rate of 2e-4 and 32 steps. Its reward went from 2.77 to 3.19 " +
+      "Answers that the limit of tokens cuts off fell from 35 to 10 %. The share of right programs is the same, and on the held-out problems no function calls " +
+      "its helper. An earlier run, after which the settings were changed, had batches of one problem instead of four, a learning rate of 2e-4 and 32 steps. Its reward went from 2.77 to 3.19 " +
       "after 16 steps and to 3.04 at the end, and the share of right programs from 40 to 20 %. The agent that writes the helper came to " +
       "write the whole program instead, and `component-fall` said so after 30 steps.",
   },
