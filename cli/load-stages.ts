@@ -54,7 +54,7 @@ export async function loadStages(options: {
       path,
       value: merged(shared, own),
       ...stagePlaces(source, { place, own, overrides }),
-      part: `stage ${typeof name === "string" ? name : place + 1}`,
+      part: `stage ${name === undefined ? place + 1 : String(name)}`,
       isLaterStage: place > 0,
     };
     refuseSharedKeys(own, run);

@@ -208,7 +208,8 @@ async function tasksOf(run: LoadedRun, args: PlanArguments, { catalog, signal }:
       ? undefined
       : await measureLengths({ environment, split, model: config.model, signal });
   const mostTurns = Math.min(environment.spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
-  if (turns !== undefined && turns > mostTurns) {
+  // Other stages may have more turns.
+  if (turns !== undefined && turns > mostTurns && run.name === undefined) {
     throw invalidConfig(`--turns is ${turns}, but an episode has at most ${mostTurns}.`, "Give fewer turns.");
   }
   const usualTurns = turns ?? measured?.turns;

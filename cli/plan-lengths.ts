@@ -1,6 +1,7 @@
 import type { EnvironmentDefinition, Observation } from "../src/contract/environment.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
 import { textOf } from "../src/contract/message.ts";
+import { startCall } from "../src/core/rollout/running-call.ts";
 import { sum } from "../src/core/statistics.ts";
 import { createByteRenderer } from "../src/core/tokens/byte-renderer.ts";
 import { loadTokenizer } from "../src/core/tokens/huggingface-tokenizer.ts";
@@ -45,7 +46,10 @@ export async function measureLengths(options: {
     const length = tasks.length === "unbounded" ? measuredTasks : Math.min(measuredTasks, tasks.length);
     for (let index = 0; index < length; index++) {
       const { task } = await tasks.get(index);
-      const observations = await instance.reset({ task, seed: 0, signal });
+      const observations = await startCall(
+        { subject: `environment "${environment.spec.id}"`, call: "reset" },
+        async () => instance.reset({ task, seed: 0, signal }),
+      );
       for (const observation of Object.values(observations)) prompts.push(count.prompt(observation));
       const steps = environment.demonstrate?.(task, { seed: 0 }) ?? [];
       actors += new Set(steps.flatMap((step) => Object.keys(step))).size;

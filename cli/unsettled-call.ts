@@ -18,9 +18,9 @@ export function unsettledCall(open: () => readonly RunningCall[]): Disposable & 
         code: first === undefined ? "internal" : "environment.failed",
         message:
           first === undefined
-            ? "The command waits for a promise that never settles."
-            : `A call never ends, and nothing else is left to do: ${callText(first)}${more}.`,
-        hint: "Look for an await of a promise that nothing resolves, such as at the top level of a module.",
+            ? "Nothing is left to do, but the command has not ended."
+            : `Nothing is left to do, but a call has not ended: ${callText(first)}${more}.`,
+        hint: "Look for an await of a promise that nothing resolves, or of a timer that does not keep the process alive (unref, AbortSignal.timeout).",
       }),
     );
   };

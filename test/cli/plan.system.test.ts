@@ -108,6 +108,9 @@ describe("lyceum plan", () => {
       [2, undefined],
       [1, undefined],
     ]);
+    const stages = ["-s", "stages=[{ name: short, environment: { id: math, difficulty: 1 } }, { name: long }]"];
+    const both = await json("grpo.yaml", ...game, ...stages, "--turns", "4");
+    expect(both.map(({ workload }) => workload.turns)).toEqual([1, 4]);
     const { code, stderr } = await run("grpo.yaml", ...game, "--turns", "6");
     expect([code, stderr]).toEqual([2, expect.stringContaining("--turns is 6, but an episode has at most 5")]);
     expect((await run("grpo.yaml", ...game)).stdout).toContain("1 is assumed, but an episode can have 5:");

@@ -90,6 +90,23 @@ test.each([
     ["info", "./silent.mjs"],
     'module "./silent.mjs", import',
   ],
+  [
+    "in a reset that a plan measures",
+    "",
+    [
+      "plan",
+      "tiny.yaml",
+      "--set",
+      "environment=./silent.mjs",
+      "--set",
+      "tasks={ split: reset }",
+      "--set",
+      "evaluation={}",
+      "--set",
+      "algorithm={ id: grpo, groupSize: 2 }",
+    ],
+    'environment "silent", reset',
+  ],
   ["in a function of the environment", "", evaluate, 'environment "silent", loading tasks'],
 ])("a promise that never settles %s is an error that names the call", async (_, top, words, call) => {
   const folder = await tinyRunFolder();
@@ -97,12 +114,12 @@ test.each([
     `import { defineEnvironment } from ${JSON.stringify(index.href)};`,
     top,
     "export const environment = defineEnvironment({",
-    '  id: "silent", tasks: () => new Promise(() => {}), reset: () => "a", step: () => ({ reward: 1 }),',
+    '  id: "silent", splits: ["train", "test", "reset"], tasks: (split) => split === "reset" ? ["a", "b"] : new Promise(() => {}), reset: () => new Promise(() => {}), step: () => ({ reward: 1 }),',
     "});",
   ];
   await writeFile(join(folder, "silent.mjs"), `${lines.join("\n")}\n`);
   await writeFile(join(folder, "answers.json"), '["a"]');
   const { code, stderr } = await lyceum(words, { folder });
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^error\[environment\.failed\]: /) });
-  expect(stderr).toContain(`A call never ends, and nothing else is left to do: ${call}.`);
+  expect(stderr).toContain(`Nothing is left to do, but a call has not ended: ${call}.`);
 });

@@ -16,12 +16,13 @@ export function toErrorData(error: unknown, fallbackCode: ErrorCode = "internal"
 function readError(error: unknown, fallbackCode: ErrorCode): ErrorData {
   if (LyceumError.isInstance(error)) return error.toData();
   if (error instanceof Error) {
+    const inner = error instanceof AggregateError && error.message === "" ? error.errors : [];
     const aborted = error.name === "AbortError";
     const timedOut = error.name === "TimeoutError";
     return {
       name: error.name,
       code: aborted ? "aborted" : timedOut ? "timeout" : fallbackCode,
-      message: error.message,
+      message: inner.length === 0 ? error.message : inner.map((each) => toErrorData(each).message).join("; "),
     };
   }
   return { name: "Error", code: fallbackCode, message: textOfThrown(error) };
@@ -35,13 +36,16 @@ function textOfThrown(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   const tag = Object.prototype.toString.call(thrown);
   try {
+    if (Array.isArray(thrown)) return thrown.map(textOfThrown).join(", ");
     if (typeof thrown.toString === "function" && thrown.toString !== Object.prototype.toString) return String(thrown);
-    if ("message" in thrown && typeof thrown.message === "string") return thrown.message;
+    if ("message" in thrown && typeof thrown.message === "string" && thrown.message !== "") return thrown.message;
     // Objects in it, such as the headers of a request, may hold secrets.
     const fields = Object.entries(thrown).filter(
-      ([name, value]) => typeof value !== "object" && !/auth|cookie|key|password|secret|token/i.test(name),
+      ([name, value]) =>
+        typeof value !== "object" && !/(?:auth|authorization|cookie|key|password|secret|token)$/i.test(name),
     );
-    const json = JSON.stringify(Object.fromEntries(fields));
+    const shown = fields.map(([name, value]) => [name, typeof value === "bigint" ? String(value) : value] as const);
+    const json = JSON.stringify(Object.fromEntries(shown));
     return json === "{}" ? tag : json.slice(0, maxCharacters);
   } catch {
     return tag;

@@ -83,7 +83,16 @@ describe("toErrorData", () => {
       { status: 500, message: "full" },
       { name: "Error", code: "internal", message: "full" },
     ],
-    [{ big: 1n }, { name: "Error", code: "internal", message: "[object Object]" }],
+    [
+      { big: 1n, tokens: 5 },
+      { name: "Error", code: "internal", message: '{"big":"1","tokens":5}' },
+    ],
+    [[{ reason: "a" }, "b"], { name: "Error", code: "internal", message: '{"reason":"a"}, b' }],
+    [
+      { message: "", code: 7 },
+      { name: "Error", code: "internal", message: '{"message":"","code":7}' },
+    ],
+    [new AggregateError([new Error("one"), "two"]), { name: "AggregateError", code: "internal", message: "one; two" }],
     [new URL("http://localhost/a"), { name: "Error", code: "internal", message: "http://localhost/a" }],
     [{ toString: () => ({}) }, { name: "Error", code: "internal", message: "[object Object]" }],
     [Symbol("s"), { name: "Error", code: "internal", message: "Symbol(s)" }],
